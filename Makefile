@@ -1,0 +1,34 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Everything else they need, they do.
+PYTHON ?= python3
+BIN := .venv/bin
+# Real data for the tests marked `realdata`; they skip where the folder is missing.
+export WITHHOLD_DATA ?= ../shared/data
+
+.PHONY: demo test lint format clean
+
+demo: .venv/ready
+	$(BIN)/withhold demo -o demo
+
+test: lint
+	$(BIN)/pytest -n 2
+
+lint: .venv/ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/ready
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The marker is younger than what it was made from, or the install is run again.
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
+	$(BIN)/pip install --quiet -c constraints.txt torch
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,leace,media]"
+	touch $@
+
+clean:
+	rm -rf .venv demo out build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Attackers: models that infer an attribute from a release, one a file."""

@@ -1,0 +1,98 @@
+"""What an audit found: figures per attribute, as JSON and as a table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from withhold.atomic import write_bytes
+from withhold.audit.metrics import Score
+from withhold.roles import Role
+
+
+@dataclass(frozen=True)
+class AttributeEvidence:
+    """One attribute: what is known of it from the original, and from the release.
+
+    `ignorant` is a model fitted on originals and applied to the release (the papers' figure);
+    `informed` is one retrained on the release. The second is the one to believe.
+    """
+
+    role: Role
+    classes: int
+    records: int
+    majority: float
+    floor: float
+    original: Score
+    ignorant: Score | None
+    informed: Score
+    attacker: str = "mlp"
+
+    @property
+    def worst(self) -> float:
+        """The highest accuracy any tier reached."""
+        ignorant = self.ignorant.accuracy if self.ignorant else 0.0
+        return max(ignorant, self.informed.accuracy)
+
+    @property
+    def nag(self) -> float | None:
+        """(acc - majority) / (acc_original - majority), at least 0; None where undefined."""
+        room = self.original.accuracy - self.majority
+        return None if room <= 0 else max(0.0, (self.informed.accuracy - self.majority) / room)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The audit of one release."""
+
+    records: int
+    attributes: dict[str, AttributeEvidence]
+    distortion: float | None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on what an attacker gets."""
+        leaks = [
+            f"{name}: {100 * a.worst:.1f} % (floor {100 * a.floor:.1f} %)"
+            for name, a in self.attributes.items()
+            if a.role == "suppress" and a.informed.ci[0] > a.floor
+        ]
+        if leaks:
+            return "suppressed but still readable by a retrained attacker: " + "; ".join(leaks)
+        if not any(a.role == "suppress" for a in self.attributes.values()):
+            return "nothing was named to be suppressed"
+        return "what was suppressed is not distinguishable from the floor by the attackers tried"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The contract of `audit.json`."""
+        out = {}
+        for name, a in self.attributes.items():
+            out[name] = {
+                "role": a.role,
+                "classes": a.classes,
+                "records": a.records,
+                "majority": a.majority,
+                "floor": a.floor,
+                "original": asdict(a.original),
+                "ignorant": None
+                if a.ignorant is None
+                else asdict(a.ignorant) | {"attacker": "mlp"},
+                "informed": asdict(a.informed) | {"attacker": a.attacker},
+                "nag": a.nag,
+                "certificate": None,
+            }
+        return {
+            "schema": 1,
+            "records": self.records,
+            "attributes": out,
+            "utility": {"distortion": self.distortion},
+            "settings": self.settings,
+            "verdict": self.verdict,
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write `audit.json`, atomically."""
+        write_bytes(Path(path), json.dumps(self.to_dict(), indent=2).encode() + b"\n")

@@ -1,0 +1,185 @@
+"""The bundle: the folder a fit leaves behind.
+
+    bundle.json          method, settings, roles, seed, versions, digest of the input
+    weights.safetensors  the modifier's arrays
+    history.json         the training metrics, stage by stage
+    SHA256SUMS           hashes of the three; `sha256sum -c` reads it too
+
+Nothing in it is code, and loading runs none. Nothing in it depends on when or how often the fit was
+interrupted: the same data, settings and seed give the same bytes on the same machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import torch
+from pydantic import BaseModel
+from safetensors.numpy import load, save
+
+from withhold import __version__
+from withhold.atomic import replace_folder, writing_to
+from withhold.dataset import Dataset
+from withhold.errors import UserError
+from withhold.methods import Modifier, get_method
+from withhold.roles import Roles
+
+SCHEMA = 1
+FILES = ("bundle.json", "weights.safetensors", "history.json")
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A modifier and where it came from."""
+
+    modifier: Modifier
+    roles: Roles
+    config: dict[str, Any]
+    seed: int
+    input: dict[str, Any]
+    versions: dict[str, str]
+    history: list[dict[str, Any]]
+
+    @property
+    def method(self) -> str:
+        """The method that made it."""
+        return self.modifier.method
+
+    def release(self, dataset: Dataset, *, keep_labels: bool = False) -> Dataset:
+        """The dataset that leaves the house: modified features, suppressed labels left out."""
+        released = dataset.with_features(self.modifier.transform(dataset.x))
+        present = [n for n in self.roles.suppress if n in dataset.attribute_names]
+        return released if keep_labels else released.without(present)
+
+
+def describe(
+    modifier: Modifier,
+    dataset: Dataset,
+    roles: Roles,
+    config: BaseModel,
+    *,
+    seed: int,
+    history: list[dict[str, Any]],
+) -> Bundle:
+    """The bundle of a fit that is done."""
+    return Bundle(
+        modifier,
+        roles,
+        config.model_dump(mode="json"),
+        seed,
+        {
+            "name": dataset.name,
+            "records": len(dataset),
+            "features": dataset.dimension,
+            "sha256": dataset.digest(),
+        },
+        {
+            "withhold": __version__,
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        history,
+    )
+
+
+def save_bundle(bundle: Bundle, folder: str | Path) -> None:
+    """Write to a temporary folder beside `folder`, then rename."""
+    target = Path(folder)
+    made = target.with_name(f".{target.name}.making")
+    text = {
+        "schema": SCHEMA,
+        "method": bundle.method,
+        "suppress": list(bundle.roles.suppress),
+        "preserve": list(bundle.roles.preserve),
+        "seed": bundle.seed,
+        "config": bundle.config,
+        "modifier": bundle.modifier.settings(),
+        "input": bundle.input,
+        "versions": bundle.versions,
+    }
+    contents = {
+        "bundle.json": json.dumps(text, indent=2, sort_keys=True).encode() + b"\n",
+        "weights.safetensors": save(
+            {k: np.ascontiguousarray(v) for k, v in sorted(bundle.modifier.state().items())}
+        ),
+        "history.json": json.dumps(bundle.history, indent=1).encode() + b"\n",
+    }
+    with writing_to(target):
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir()
+        try:
+            for name, data in contents.items():
+                (made / name).write_bytes(data)
+            sums = "".join(f"{_sha(data)}  {name}\n" for name, data in contents.items())
+            (made / "SHA256SUMS").write_text(sums)
+            replace_folder(made, target)
+        except BaseException:
+            shutil.rmtree(made, ignore_errors=True)
+            raise
+
+
+def load_bundle(folder: str | Path) -> Bundle:
+    """Read and check a bundle; one changed byte anywhere is refused."""
+    path = Path(folder)
+    contents = _checked(path)
+    text = json.loads(contents["bundle.json"])
+    if text.get("schema") != SCHEMA:
+        raise UserError(
+            f"bundle {path} has schema {text.get('schema')}, this version reads {SCHEMA};"
+            " fit it again with this version"
+        )
+    try:
+        state = load(contents["weights.safetensors"])
+    except safetensors.SafetensorError as error:
+        raise UserError(f"bundle {path}: weights.safetensors cannot be read ({error})") from error
+    kind = get_method(text["method"]).modifier_type
+    return Bundle(
+        kind.from_state(state, text["modifier"]),
+        Roles(tuple(text["suppress"]), tuple(text["preserve"])),
+        text["config"],
+        text["seed"],
+        text["input"],
+        text["versions"],
+        json.loads(contents["history.json"]),
+    )
+
+
+def bundle_digest(folder: str | Path) -> str:
+    """One hash for the whole bundle: that of its SHA256SUMS."""
+    return _sha((Path(folder) / "SHA256SUMS").read_bytes())
+
+
+def _checked(path: Path) -> dict[str, bytes]:
+    if not path.exists():
+        raise UserError(f"no bundle at {path}; make one with: withhold fit DATA … -o {path}")
+    if not (path / "SHA256SUMS").is_file():
+        raise UserError(f"{path} is not a bundle (it has no SHA256SUMS)")
+    sums = {}
+    for line in (path / "SHA256SUMS").read_text(errors="replace").splitlines():
+        digest, _, name = line.partition("  ")
+        sums[name] = digest
+    contents = {}
+    for name in FILES:
+        try:
+            contents[name] = (path / name).read_bytes()
+        except OSError as error:
+            raise UserError(f"bundle {path}: {name} cannot be read ({error.strerror})") from error
+        if sums.get(name) != _sha(contents[name]):
+            raise UserError(
+                f"bundle {path}: {name} is not what was written (its hash differs);"
+                " restore it, or fit again"
+            )
+    return contents
+
+
+def _sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,1 @@
+"""Data on disk and from generators: files, synthetic worlds, public sets by name."""

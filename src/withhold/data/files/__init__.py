@@ -1,0 +1,21 @@
+"""Record batches between files and memory: one reader and one writer a format, all streaming.
+
+Nothing here knows what an attribute is; `withhold.dataset` gives columns their meaning.
+"""
+
+# The format modules are imported for their registrations, so that the suffix of a path finds them.
+from withhold.data.files import csv, npz, npz_sink, parquet  # noqa: F401
+from withhold.data.files.features import FeatureLayout
+from withhold.data.files.load import load_features
+from withhold.data.files.sink import Sink, open_sink, same_file
+from withhold.data.files.source import Source, open_source
+
+__all__ = [
+    "FeatureLayout",
+    "Sink",
+    "Source",
+    "load_features",
+    "open_sink",
+    "open_source",
+    "same_file",
+]

@@ -1,0 +1,22 @@
+"""Worlds made to order, in which what each attribute does to a record is known."""
+
+from withhold.data.worlds.gaussian import (
+    World,
+    full_leak,
+    many_classes,
+    no_leak,
+    two_attributes,
+    xor,
+)
+from withhold.data.worlds.voices import Voices, voices
+
+__all__ = [
+    "Voices",
+    "World",
+    "full_leak",
+    "many_classes",
+    "no_leak",
+    "two_attributes",
+    "voices",
+    "xor",
+]

@@ -1,0 +1,371 @@
+"""The dataset: records x (features + attributes), on Arrow."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold.attribute import Attribute, encode, gather
+from withhold.data.files import FeatureLayout, load_features, open_sink, open_source
+from withhold.errors import UserError, did_you_mean, listing
+from withhold.progress import Progress, Silent
+from withhold.splits import PARTS, assign_parts
+
+FloatArray = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
+SPLIT = "split"
+RECORD = "__record__"
+
+
+class RawSamples(Protocol):
+    """The media that features came from, able to make the two contrastive views of a record."""
+
+    def views(
+        self, rows: npt.NDArray[np.int64], *, seed: int, progress: Progress
+    ) -> tuple[FloatArray, FloatArray]:
+        """Features of two augmented views of each of `rows`: two arrays (len(rows), d)."""
+
+    def rows(self, rows: npt.NDArray[np.int64]) -> RawSamples:
+        """The same for some records."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Features x: (n, d) float32, and every other column as an Arrow table of n rows.
+
+    Every other column is an attribute unless excluded; it is encoded when first asked for, so a
+    column that is no label (an id, a measure) harms nobody until it is named in a role.
+    """
+
+    x: FloatArray
+    table: pa.Table
+    layout: FeatureLayout
+    schema: pa.Schema
+    name: str = "the data"
+    group: str | None = None
+    exclude: frozenset[str] = frozenset()
+    multilabel: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    raw: RawSamples | None = None
+    _encoded: dict[str, Attribute] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(
+        cls,
+        source: Any,
+        *,
+        features: str = "x",
+        group: str | None = None,
+        exclude: Sequence[str] = (),
+        multilabel: Mapping[str, Sequence[str]] | None = None,
+        progress: Progress | None = None,
+    ) -> Dataset:
+        """Read a Parquet, CSV or npz file, or a pandas, polars or Arrow frame.
+
+        Streams record batches into one float32 array, so that memory peaks at little more than
+        the features themselves. `multilabel` names attributes made of several binary columns.
+        """
+        file = open_source(source)
+        layout = FeatureLayout.resolve(file.schema, features, name=file.name)
+        others = [c for c in file.schema.names if c not in layout.columns]
+        with (progress or Silent()).stage(f"reading {file.name}", None):
+            x = load_features(file, layout)
+            batches = list(file.batches(columns=others)) if others else []
+        data = cls(
+            x,
+            pa.Table.from_batches(batches) if batches else _bare(len(x)),
+            layout.with_dimension(x.shape[1]) if layout.dimension is None else layout,
+            file.schema,
+            file.name,
+            group,
+            frozenset(exclude),
+            {k: tuple(v) for k, v in (multilabel or {}).items()},
+        )
+        data._check()
+        return data
+
+    @classmethod
+    def from_arrays(
+        cls,
+        x: npt.ArrayLike,
+        attributes: Any = None,
+        *,
+        names: Sequence[str] | None = None,
+        name: str = "the data",
+        group: str | None = None,
+        multilabel: Mapping[str, Sequence[str]] | None = None,
+        raw: RawSamples | None = None,
+    ) -> Dataset:
+        """From features (n, d) and attributes: a mapping of columns, or any frame."""
+        array = np.ascontiguousarray(x, dtype=np.float32)
+        if array.ndim != 2:
+            raise UserError(f"features must be a matrix (records, features), not {array.ndim}-d")
+        table = _to_table(attributes, len(array))
+        if table.num_rows != len(array):
+            raise UserError(
+                f"attributes have {table.num_rows:,} records, the features {len(array):,}"
+            )
+        if names is None:
+            x_field = pa.field("x", pa.list_(pa.float32(), array.shape[1]))
+            schema, spec = pa.schema([x_field, *table.schema]), "x"
+        else:
+            fields = [pa.field(n, pa.float32()) for n in names]
+            schema, spec = pa.schema([*fields, *table.schema]), ",".join(names)
+        layout = FeatureLayout.resolve(schema, spec, name=name)
+        data = cls(
+            array,
+            table,
+            layout,
+            schema,
+            name,
+            group,
+            multilabel={k: tuple(v) for k, v in (multilabel or {}).items()},
+            raw=raw,
+        )
+        data._check()
+        return data
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def dimension(self) -> int:
+        """Features per record."""
+        return int(self.x.shape[1])
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """Every column that can be given a role, in file order; multi-label ones last."""
+        parts = {label for labels in self.multilabel.values() for label in labels}
+        skip = self.exclude | parts | {SPLIT, RECORD}
+        return (*(c for c in self.table.column_names if c not in skip), *self.multilabel)
+
+    def attribute(self, name: str) -> Attribute:
+        """The attribute of that name, encoded; refuses a column that is no label."""
+        if name not in self._encoded:
+            self._encoded[name] = self._encode(name)
+        return self._encoded[name]
+
+    def labels(self) -> dict[str, Attribute]:
+        """Every attribute that is a usable label; ids, measures and constants are left out."""
+        found = {}
+        for name in self.attribute_names:
+            try:
+                attribute = self.attribute(name)
+                attribute.require_label(self.name)
+            except UserError:
+                continue
+            found[name] = attribute
+        return found
+
+    @property
+    def parts(self) -> npt.NDArray[np.str_] | None:
+        """The part of each record, or None where the data has no `split` column."""
+        if SPLIT not in self.table.column_names:
+            return None
+        return np.asarray(self.table[SPLIT].to_pylist(), dtype="<U5")
+
+    def part(self, *names: str) -> Dataset:
+        """The records of these parts; the whole where the data has no split."""
+        parts = self.parts
+        return self if parts is None else self.rows(np.isin(parts, names))
+
+    @property
+    def group_codes(self) -> npt.NDArray[np.int64] | None:
+        """An integer per record naming its group (person or source), or None."""
+        return None if self.group is None else encode_any(self.table[self.group])
+
+    def rows(self, rows: Rows) -> Dataset:
+        """Some of the records, in the order given."""
+        index = np.flatnonzero(rows) if rows.dtype == bool else np.asarray(rows, np.int64)
+        return replace(
+            self,
+            x=self.x[index],
+            table=self.table.take(pa.array(index)),
+            raw=None if self.raw is None else self.raw.rows(index),
+            # Classes stay those of the whole, so that codes mean the same in every part.
+            _encoded={name: a.rows(index) for name, a in self._all_encoded().items()},
+        )
+
+    def with_features(self, x: FloatArray) -> Dataset:
+        """The same records with other features: what a modifier returns."""
+        return replace(self, x=np.ascontiguousarray(x, np.float32), raw=None)
+
+    def without(self, names: Sequence[str]) -> Dataset:
+        """The same records without these attributes."""
+        gone = {label for name in names for label in self.multilabel.get(name, (name,))}
+        keep = [c for c in self.table.column_names if c not in gone]
+        return replace(
+            self,
+            table=self.table.select(keep),
+            schema=pa.schema([f for f in self.schema if f.name not in gone], self.schema.metadata),
+            group=None if self.group in gone else self.group,
+            multilabel={k: v for k, v in self.multilabel.items() if k not in names},
+            _encoded={k: v for k, v in self._encoded.items() if k not in names},
+        )
+
+    def with_split(
+        self,
+        fractions: tuple[float, float, float] = (0.6, 0.2, 0.2),
+        *,
+        stratify: Sequence[str] = (),
+        grouped: bool | None = None,
+        seed: int = 0,
+    ) -> Dataset:
+        """The same records with a new `split`: stratified by the joint classes of `stratify`,
+        never dividing a group (unless `grouped` is false)."""
+        strata = None
+        for name in stratify:
+            codes = self.attribute(name).codes
+            codes = codes if codes.ndim == 1 else np.unique(codes, axis=0, return_inverse=True)[1]
+            strata = codes if strata is None else strata * (codes.max() + 2) + codes
+        groups = None if grouped is False else self.group_codes
+        if grouped and groups is None:
+            raise UserError("a grouped split needs a group column; name it with --group")
+        parts = assign_parts(
+            len(self), fractions=fractions, strata=strata, groups=groups, seed=seed
+        )
+        return self.with_column(SPLIT, pa.array(parts.tolist()))
+
+    def with_drawn_split(self, stratify: Sequence[str], *, seed: int) -> Dataset:
+        """The same where the data has a split; else one drawn from the seed.
+
+        The draw depends on the records' number, labels and groups and on the seed alone, so a fit
+        and an audit of the same data agree on which records the fit must not see.
+        """
+        known = [n for n in stratify if n in self.attribute_names]
+        return self if self.parts is not None else self.with_split(stratify=known, seed=seed)
+
+    def with_column(self, name: str, values: pa.Array) -> Dataset:
+        """The same records with a column added or replaced."""
+        table, schema = self.table, self.schema
+        if name in table.column_names:
+            table, schema = table.drop_columns([name]), schema.remove(schema.get_field_index(name))
+        return replace(
+            self,
+            table=table.append_column(name, values),
+            schema=schema.append(pa.field(name, values.type)),
+            _encoded={k: v for k, v in self._encoded.items() if k != name},
+        )
+
+    def batches(self, rows: int = 4096) -> Iterator[pa.RecordBatch]:
+        """Record batches as they would be in the file."""
+        blank = {name: self.schema.field(name) for name in self.layout.columns}
+        for start in range(0, len(self), rows):
+            piece = self.table.slice(start, rows)
+            x = self.x[start : start + rows]
+            columns = [
+                pa.nulls(len(x), blank[f.name].type) if f.name in blank else piece[f.name]
+                for f in self.schema
+            ]
+            batch = pa.RecordBatch.from_arrays(
+                [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns],
+                schema=self.schema,
+            )
+            yield self.layout.write(batch, x)
+
+    def write(self, path: str | Path) -> None:
+        """Write to Parquet, CSV or npz, by suffix; atomic."""
+        with open_sink(path, self.layout.release_schema(self.schema)) as sink:
+            for batch in self.batches():
+                sink.write(batch)
+
+    def digest(self) -> str:
+        """SHA-256 over features and every other column: what the input was, in any file format."""
+        h = hashlib.sha256(repr(self.x.shape).encode())
+        h.update(np.ascontiguousarray(self.x).data)
+        for name in sorted(self.table.column_names):
+            h.update(name.encode())
+            for piece in _canonical(self.table[name]):
+                h.update(piece)
+        return h.hexdigest()
+
+    def _all_encoded(self) -> dict[str, Attribute]:
+        for name in self.attribute_names:
+            try:
+                self.attribute(name)
+            except UserError:
+                continue
+        return self._encoded
+
+    def _encode(self, name: str) -> Attribute:
+        if name in self.multilabel:
+            columns = {label: self.table[label] for label in self.multilabel[name]}
+            return gather(name, columns, self.name)
+        if name not in self.table.column_names:
+            raise UserError(
+                f"attribute '{name}' is not in {self.name}"
+                f"{did_you_mean(name, self.attribute_names)}"
+            )
+        return encode(name, self.table[name], self.name)
+
+    def _check(self) -> None:
+        named = [*([self.group] if self.group else []), *self.exclude]
+        named += [label for labels in self.multilabel.values() for label in labels]
+        for name in named:
+            if name not in self.table.column_names:
+                raise UserError(
+                    f"column '{name}' is not in {self.name}"
+                    f"{did_you_mean(name, self.table.column_names)}"
+                )
+        parts = self.parts
+        if parts is not None and not set(np.unique(parts)) <= set(PARTS):
+            odd = sorted(set(np.unique(parts)) - set(PARTS))
+            raise UserError(
+                f"column 'split' of {self.name} holds {listing(odd)};"
+                " it must be train, val or test for every record"
+            )
+
+
+def encode_any(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Integers for a column of any type; each missing value is a group of its own."""
+    codes = column.combine_chunks().dictionary_encode().indices.fill_null(-1)
+    codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    lone = np.flatnonzero(codes < 0)
+    codes[lone] = codes.max(initial=0) + 1 + np.arange(len(lone))
+    return codes  # type: ignore[no-any-return]
+
+
+def _canonical(column: pa.ChunkedArray) -> Iterator[bytes]:
+    """Bytes that say what a column holds, whatever its chunks and integer widths."""
+    if pa.types.is_nested(column.type):
+        yield repr(column.to_pylist()).encode()
+        return
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    whole = column.unify_dictionaries().combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    yield repr(whole.dictionary.to_pylist()).encode()
+    yield whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).tobytes()
+
+
+def _bare(n: int) -> pa.Table:
+    """A table for records without attributes: one without columns would forget its length."""
+    return pa.table({RECORD: pa.array(np.arange(n))})
+
+
+def _to_table(attributes: Any, n: int) -> pa.Table:
+    if attributes is None:
+        return _bare(n)
+    if isinstance(attributes, Mapping):
+        return pa.table({name: _to_column(values) for name, values in attributes.items()})
+    source = open_source(attributes)
+    return pa.Table.from_batches(list(source.batches()), source.schema)
+
+
+def _to_column(values: Any) -> pa.Array:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    array = np.asarray(values) if not isinstance(values, list) else None
+    if array is not None and array.ndim == 2:
+        flat = pa.array(np.ascontiguousarray(array).reshape(-1))
+        return pa.FixedSizeListArray.from_arrays(flat, array.shape[1])
+    if array is not None and array.dtype.kind in "US":
+        return pa.array([str(v) for v in array])
+    return pa.array(values)

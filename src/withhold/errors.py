@@ -1,0 +1,27 @@
+"""The one exception for a user's mistake: what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(ValueError):
+    """A mistake the user can repair; the command line prints it as one line and exits with 2."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint to append to an error about an unknown name; empty where nothing is close.
+
+    >>> did_you_mean("speker", ["speaker", "digit"])
+    "; did you mean 'speaker'?"
+    """
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def listing(names: Iterable[str], *, most: int = 8) -> str:
+    """Names for an error message, cut where there are too many to read."""
+    names = list(names)
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "none"

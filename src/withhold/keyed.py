@@ -1,0 +1,49 @@
+"""Randomness that belongs to a record: the same record under the same key gives the same draw.
+
+A modifier is a pure function over record batches. Its noise is therefore not drawn from a running
+generator but derived from the record itself and a secret key: whoever asks twice gets the same
+answer (nothing to average out), any process can answer, and without the key nobody can tell the
+noise from true randomness. BLAKE2b takes record and key to a seed, SHAKE-256 stretches it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float32]
+
+
+def make_key(seed: int) -> bytes:
+    """A 32-byte key from a seed."""
+    return hashlib.blake2b(f"withhold key {seed}".encode(), digest_size=32).digest()
+
+
+def keyed_words(key: bytes, x: FloatArray, words: int) -> npt.NDArray[np.uint32]:
+    """`words` uniform 32-bit words for each record of x: (n, d) -> (n, words)."""
+    out = bytearray()
+    rows = np.ascontiguousarray(x, "<f4")
+    for row in rows:
+        seed = hashlib.blake2b(row.data, key=key, digest_size=32).digest()
+        out += hashlib.shake_256(seed).digest(4 * words)
+    return np.frombuffer(bytes(out), "<u4").reshape(len(x), words)
+
+
+def keyed_normal(key: bytes, x: FloatArray) -> FloatArray:
+    """Standard normal noise for each record, (n, d), by Box and Muller."""
+    d = x.shape[1]
+    half = (d + 1) // 2
+    words = keyed_words(key, x, 2 * half).astype(np.float64)
+    radius = np.sqrt(-2 * np.log((words[:, :half] + 1) / 2**32))
+    angle = words[:, half:] * (2 * np.pi / 2**32)
+    noise = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return noise[:, :d].astype(np.float32)
+
+
+def keyed_index(key: bytes, x: FloatArray, choices: int) -> npt.NDArray[np.int64]:
+    """A uniform index below `choices` for each record, (n,)."""
+    words = keyed_words(key, x, 2).astype(np.uint64)
+    whole = (words[:, 0] << np.uint64(32)) | words[:, 1]
+    return (whole % np.uint64(choices)).astype(np.int64)

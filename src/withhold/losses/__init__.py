@@ -1,0 +1,1 @@
+"""Losses, one a file, each with its equation. They take predictions, not models."""

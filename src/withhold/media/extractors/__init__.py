@@ -1,0 +1,1 @@
+"""Extractors from media to features: one a file, one registry."""

@@ -1,0 +1,11 @@
+"""Methods: ways to learn a modifier. Importing this package registers them all."""
+
+from withhold.methods import mass as _mass
+from withhold.methods.baselines import registered as _baselines
+from withhold.methods.journal import Journal
+from withhold.methods.modifier import Modifier
+from withhold.methods.registry import Method, get_method, method_names, read_config
+
+__all__ = ["Journal", "Method", "Modifier", "get_method", "method_names", "read_config"]
+
+del _mass, _baselines

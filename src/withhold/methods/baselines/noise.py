@@ -1,0 +1,76 @@
+"""`noise`: Gaussian noise on every feature (MaSS, Table 5: sigma 0.5 and 1 on unit vectors)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from withhold.dataset import Dataset
+from withhold.keyed import keyed_normal, make_key
+from withhold.methods.journal import Journal
+from withhold.methods.modifier import FloatArray, Modifier, State
+from withhold.methods.registry import method
+from withhold.progress import Progress
+from withhold.roles import Roles
+
+
+class NoiseConfig(BaseModel):
+    """How much noise."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sigma: float = Field(
+        1.0, ge=0, description="standard deviation of the noise over that of each feature"
+    )
+
+
+class NoiseModifier(Modifier):
+    """x' = x + sigma * deviation * e, e standard normal and derived from the record and a key."""
+
+    method = "noise"
+
+    def __init__(self, scale: FloatArray, key: bytes) -> None:
+        self.scale, self.key = scale, key
+
+    @property
+    def dimension(self) -> int:
+        """Features per record."""
+        return len(self.scale)
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        return x + self.scale * keyed_normal(self.key, x)
+
+    def state(self) -> State:
+        """Noise per feature, and the key."""
+        return {"scale": self.scale, "key": np.frombuffer(self.key, np.uint8)}
+
+    @classmethod
+    def from_state(cls, state: State, settings: dict[str, Any]) -> NoiseModifier:
+        """The modifier that was saved."""
+        return cls(state["scale"], state["key"].tobytes())
+
+
+@method
+class Noise:
+    """The fitter."""
+
+    name = "noise"
+    config_type = NoiseConfig
+    presets: ClassVar[dict[str, dict[str, Any]]] = {}
+    modifier_type = NoiseModifier
+
+    def fit(
+        self,
+        dataset: Dataset,
+        roles: Roles,
+        config: NoiseConfig,
+        progress: Progress,
+        *,
+        seed: int,
+        journal: Journal,
+    ) -> NoiseModifier:
+        """Measure the deviation of each feature on the training part."""
+        deviation = dataset.part("train").x.std(axis=0, dtype=np.float64)
+        return NoiseModifier((config.sigma * deviation).astype(np.float32), make_key(seed))

@@ -1,0 +1,79 @@
+"""`random-substitute`: each record becomes a random training record, whatever it was itself."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from withhold.dataset import Dataset
+from withhold.keyed import keyed_index, make_key
+from withhold.methods.journal import Journal
+from withhold.methods.modifier import FloatArray, Modifier, State
+from withhold.methods.registry import method
+from withhold.progress import Progress
+from withhold.roles import Roles
+
+
+class RandomSubstituteConfig(BaseModel):
+    """How many candidates."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    candidates: int = Field(1024, ge=1, description="training records to draw from")
+
+
+class RandomSubstituteModifier(Modifier):
+    """x' = c_j, j uniform and derived from the record and a key; candidates: (m, d).
+
+    The candidates are real records of real people: a baseline to measure against, not to release.
+    """
+
+    method = "random-substitute"
+
+    def __init__(self, candidates: FloatArray, key: bytes) -> None:
+        self.candidates, self.key = candidates, key
+
+    @property
+    def dimension(self) -> int:
+        """Features per record."""
+        return int(self.candidates.shape[1])
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        return self.candidates[keyed_index(self.key, x, len(self.candidates))]
+
+    def state(self) -> State:
+        """Candidates, and the key."""
+        return {"candidates": self.candidates, "key": np.frombuffer(self.key, np.uint8)}
+
+    @classmethod
+    def from_state(cls, state: State, settings: dict[str, Any]) -> RandomSubstituteModifier:
+        """The modifier that was saved."""
+        return cls(state["candidates"], state["key"].tobytes())
+
+
+@method
+class RandomSubstitute:
+    """The fitter."""
+
+    name = "random-substitute"
+    config_type = RandomSubstituteConfig
+    presets: ClassVar[dict[str, dict[str, Any]]] = {}
+    modifier_type = RandomSubstituteModifier
+
+    def fit(
+        self,
+        dataset: Dataset,
+        roles: Roles,
+        config: RandomSubstituteConfig,
+        progress: Progress,
+        *,
+        seed: int,
+        journal: Journal,
+    ) -> RandomSubstituteModifier:
+        """Choose candidates from the training part."""
+        x = dataset.part("train").x
+        rng = np.random.default_rng([seed, 0x5B])
+        chosen = rng.permutation(len(x))[: config.candidates]
+        return RandomSubstituteModifier(x[np.sort(chosen)], make_key(seed))

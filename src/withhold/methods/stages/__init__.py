@@ -1,0 +1,1 @@
+"""Pieces of a fit that several methods share: each trains one network and journals its epochs."""

@@ -1,0 +1,74 @@
+"""What training loops share: batches drawn from a seed, the cosine schedule, seeds per stage."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+
+def stage_seed(seed: int, *names: object) -> int:
+    """A seed for one purpose, so that adding a stage does not change the draws of another."""
+    text = ":".join([str(seed), *map(str, names)])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+
+
+def seeded(seed: int, *names: object) -> torch.Generator:
+    """A generator for one purpose, on the CPU so that every device draws alike."""
+    return torch.Generator().manual_seed(stage_seed(seed, *names))
+
+
+def initialise(network: nn.Module, seed: int, *names: object) -> None:
+    """Draw the weights of the linear layers from the seed, as torch draws them by default."""
+    generator = seeded(seed, "weights", *names)
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear):
+            bound = 1 / math.sqrt(layer.in_features)
+            with torch.no_grad():
+                layer.weight.uniform_(-bound, bound, generator=generator)
+                if layer.bias is not None:
+                    layer.bias.uniform_(-bound, bound, generator=generator)
+
+
+def steps_per_epoch(n: int, batch: int) -> int:
+    """Whole batches in n records; one where there are fewer records than a batch."""
+    return max(n // batch, 1)
+
+
+def epochs_for(epochs: int | None, n: int, batch: int, *, steps: int) -> int:
+    """The epochs set, or as many as make about `steps` steps: at least 5, at most 300.
+
+    The papers' 100 epochs are about 3,500 steps on AudioMNIST; 100 epochs of a small table would
+    be too few steps to learn anything, and of a large one a waste.
+    """
+    return epochs or min(max(-(-steps // steps_per_epoch(n, batch)), 5), 300)
+
+
+def epoch_batches(n: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Row indices of the batches of one epoch, in random order; an incomplete last one is left
+    out, because batch norm and NT-Xent depend on the size of a batch."""
+    order = torch.randperm(n, generator=generator)
+    for step in range(steps_per_epoch(n, batch)):
+        yield order[step * batch : (step + 1) * batch]
+
+
+def cosine_rate(base: float, step: int, total: int) -> float:
+    """The learning rate at `step` of `total`: base (1 + cos(pi step / total)) / 2."""
+    return base * 0.5 * (1 + math.cos(math.pi * step / max(total, 1)))
+
+
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """Set the learning rate of every group."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate
+
+
+def adamw(network: nn.Module, *, rate: float, decay: float) -> torch.optim.AdamW:
+    """AdamW, its update fused into one pass over memory where the device can."""
+    device = next(network.parameters()).device.type
+    return torch.optim.AdamW(
+        network.parameters(), lr=rate, weight_decay=decay, fused=device in ("cpu", "cuda")
+    )

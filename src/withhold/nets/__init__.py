@@ -1,0 +1,1 @@
+"""Networks: the shared bottom of every method and attacker. They know nothing of training."""

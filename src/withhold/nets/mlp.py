@@ -1,0 +1,58 @@
+"""Multi-layer perceptrons, and their frozen form with the batch norms folded in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+
+def mlp(
+    sizes: Sequence[int], *, last_activation: bool = False, dropout: float = 0.0
+) -> nn.Sequential:
+    """Linear layers of `sizes` with batch norm and ReLU between them.
+
+    With `last_activation` the last layer has them too (a feature extractor, not a head).
+    """
+    layers: list[nn.Module] = []
+    last = len(sizes) - 2
+    for i, (inputs, outputs) in enumerate(pairwise(sizes)):
+        layers.append(nn.Linear(inputs, outputs))
+        if i < last or last_activation:
+            layers += [nn.BatchNorm1d(outputs), nn.ReLU(inplace=True)]
+            if dropout:
+                layers.append(nn.Dropout(dropout))
+    return nn.Sequential(*layers)
+
+
+def folded(network: nn.Sequential) -> nn.Sequential:
+    """The same function in evaluation mode, its batch norms folded into the linear layers.
+
+    BN(Wx + b) = (g/s) W x + (g/s)(b - m) + c, with s = sqrt(v + e): a third fewer passes over
+    memory, and parameters that ask for no gradient.
+    """
+    out: list[nn.Module] = []
+    for layer in network:
+        if isinstance(layer, nn.Linear):
+            copy = nn.Linear(layer.in_features, layer.out_features, device=layer.weight.device)
+            copy.load_state_dict(layer.state_dict())
+            out.append(copy)
+        elif isinstance(layer, nn.BatchNorm1d):
+            linear = out[-1]
+            assert isinstance(linear, nn.Linear)
+            assert layer.running_var is not None
+            assert layer.running_mean is not None
+            with torch.no_grad():
+                scale = layer.weight / torch.sqrt(layer.running_var + layer.eps)
+                linear.weight.mul_(scale[:, None])
+                linear.bias.sub_(layer.running_mean).mul_(scale).add_(layer.bias)
+        elif not isinstance(layer, nn.Dropout):
+            out.append(layer)
+    return nn.Sequential(*out).eval().requires_grad_(False)
+
+
+def unit(v: Tensor) -> Tensor:
+    """n(v) = v / ||v||, and 0 where ||v|| = 0, over the last axis."""
+    return nn.functional.normalize(v, dim=-1)
