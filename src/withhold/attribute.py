@@ -71,6 +71,12 @@ class Attribute:
         if labelled == 0:
             raise UserError(f"attribute '{self.name}' of {where} is null in every record")
         if self.multilabel:
+            both = (self.codes == 0).any(axis=0) & (self.codes == 1).any(axis=0)
+            if not both.any():
+                raise UserError(
+                    f"attribute '{self.name}' of {where} has no label that is 0 in some records"
+                    " and 1 in others: there is nothing to infer"
+                )
             return
         used = int((self.counts > 0).sum())
         if used < 2:
@@ -96,7 +102,14 @@ def encode(name: str, column: pa.ChunkedArray | pa.Array, where: str) -> Attribu
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _encode_lists(name, column, where)
     if pa.types.is_floating(kind):
-        column = _integral(name, column, where)
+        whole = as_whole_numbers(column)
+        if pa.types.is_floating(whole.type):
+            distinct = pc.count_distinct(whole).as_py()
+            raise UserError(
+                f"attribute '{name}' of {where} is a column of fractions ({distinct:,} different"
+                " values), not a label; bin it into classes, or leave it out"
+            )
+        column = whole
     elif pa.types.is_null(kind):
         return Attribute(name, "categorical", (), np.full(len(column), -1, np.int64))
     elif not _is_label(kind):
@@ -132,16 +145,16 @@ def _is_label(kind: pa.DataType) -> bool:
     )
 
 
-def _integral(name: str, column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
-    """Whole-numbered floats are integers that met a null in pandas; others are measures."""
-    numbers = pc.if_else(pc.is_nan(column), None, column)
-    if pc.all(pc.equal(numbers, pc.floor(numbers)), min_count=0).as_py():
-        return numbers.cast(pa.int64())
-    distinct = pc.count_distinct(numbers).as_py()
-    raise UserError(
-        f"attribute '{name}' of {where} is a column of fractions ({distinct:,} different values),"
-        " not a label; bin it into classes, or leave it out"
-    )
+def as_whole_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole-numbered floats as integers, which met a null in pandas; others, measures, stay.
+
+    NaN is null in both.
+    """
+    numbers = column.cast(pa.float64()) if pa.types.is_float16(column.type) else column
+    numbers = pc.if_else(pc.is_nan(numbers), None, numbers)
+    # Infinity is its own floor, and beyond 2**53 a float is no longer a count of anything.
+    whole = pc.and_(pc.equal(numbers, pc.floor(numbers)), pc.less(pc.abs(numbers), 2.0**53))
+    return numbers.cast(pa.int64()) if pc.all(whole, min_count=0).as_py() else numbers
 
 
 def _binary(name: str, label: str, column: pa.ChunkedArray, where: str) -> Codes:
@@ -160,6 +173,8 @@ def _is_zero_one(column: pa.ChunkedArray) -> bool:
 def _encode_lists(name: str, column: pa.ChunkedArray, where: str) -> Attribute:
     """Lists of text are sets of tags; lists of 0/1 of one length are labels by position."""
     flat = pc.list_flatten(column)
+    if pa.types.is_dictionary(flat.type):
+        flat = flat.cast(flat.type.value_type)
     n = len(column)
     missing = column.is_null().to_numpy()
     if pa.types.is_string(flat.type) or pa.types.is_large_string(flat.type):
@@ -171,7 +186,13 @@ def _encode_lists(name: str, column: pa.ChunkedArray, where: str) -> Attribute:
         codes[missing] = -1
         return Attribute(name, "multilabel", tuple(tags), codes)
     lengths = set(pc.unique(pc.list_value_length(column)).drop_null().to_pylist())
-    if len(lengths) != 1 or not (pa.types.is_boolean(flat.type) or _is_zero_one(flat)):
+    if missing.all():
+        return Attribute(name, "multilabel", (), np.full((n, 0), -1, np.int64))
+    if (
+        len(lengths) != 1
+        or 0 in lengths
+        or not (pa.types.is_boolean(flat.type) or _is_zero_one(flat))
+    ):
         raise UserError(
             f"attribute '{name}' of {where} is {column.type}; a multi-label attribute is a list of"
             " 0/1 of one length, or a list of tags"

@@ -53,6 +53,16 @@ class Bundle:
         """The method that made it."""
         return self.modifier.method
 
+    @property
+    def feature_spec(self) -> str:
+        """The feature columns of the fit, as `--features` takes them."""
+        return ",".join(self.input["columns"])
+
+    @property
+    def label_columns(self) -> list[str]:
+        """Columns that hold the labels of suppressed attributes."""
+        return list(self.input["label_columns"])
+
     def release(self, dataset: Dataset, *, keep_labels: bool = False) -> Dataset:
         """The dataset that leaves the house: modified features, suppressed labels left out."""
         released = dataset.with_features(self.modifier.transform(dataset.x))
@@ -79,6 +89,8 @@ def describe(
             "name": dataset.name,
             "records": len(dataset),
             "features": dataset.dimension,
+            "columns": list(dataset.layout.columns),
+            "label_columns": [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))],
             "sha256": dataset.digest(),
         },
         {
@@ -92,8 +104,10 @@ def describe(
 
 
 def save_bundle(bundle: Bundle, folder: str | Path) -> None:
-    """Write to a temporary folder beside `folder`, then rename."""
-    target = Path(folder)
+    """Write to a temporary folder beside `folder`, then rename; an older bundle is replaced."""
+    target = Path(folder).absolute()
+    if target.exists() and not _is_bundle(target) and not _is_empty(target):
+        raise UserError(f"{target} exists and is not a bundle; it is left alone, choose another")
     made = target.with_name(f".{target.name}.making")
     text = {
         "schema": SCHEMA,
@@ -119,8 +133,7 @@ def save_bundle(bundle: Bundle, folder: str | Path) -> None:
         try:
             for name, data in contents.items():
                 (made / name).write_bytes(data)
-            sums = "".join(f"{_sha(data)}  {name}\n" for name, data in contents.items())
-            (made / "SHA256SUMS").write_text(sums)
+            (made / "SHA256SUMS").write_bytes(_sums(contents))
             replace_folder(made, target)
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)
@@ -153,6 +166,10 @@ def load_bundle(folder: str | Path) -> Bundle:
     )
 
 
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
 def bundle_digest(folder: str | Path) -> str:
     """One hash for the whole bundle: that of its SHA256SUMS."""
     return _sha((Path(folder) / "SHA256SUMS").read_bytes())
@@ -161,24 +178,32 @@ def bundle_digest(folder: str | Path) -> str:
 def _checked(path: Path) -> dict[str, bytes]:
     if not path.exists():
         raise UserError(f"no bundle at {path}; make one with: withhold fit DATA … -o {path}")
-    if not (path / "SHA256SUMS").is_file():
+    if not _is_bundle(path):
         raise UserError(f"{path} is not a bundle (it has no SHA256SUMS)")
-    sums = {}
-    for line in (path / "SHA256SUMS").read_text(errors="replace").splitlines():
-        digest, _, name = line.partition("  ")
-        sums[name] = digest
+    written = (path / "SHA256SUMS").read_bytes()
     contents = {}
     for name in FILES:
         try:
             contents[name] = (path / name).read_bytes()
         except OSError as error:
             raise UserError(f"bundle {path}: {name} cannot be read ({error.strerror})") from error
-        if sums.get(name) != _sha(contents[name]):
+        if _sums({name: contents[name]}) not in written:
             raise UserError(
                 f"bundle {path}: {name} is not what was written (its hash differs);"
                 " restore it, or fit again"
             )
+    if written != _sums(contents):
+        raise UserError(f"bundle {path}: SHA256SUMS was changed; restore it, or fit again")
     return contents
+
+
+def _is_bundle(path: Path) -> bool:
+    return (path / "SHA256SUMS").is_file()
+
+
+def _sums(contents: dict[str, bytes]) -> bytes:
+    """Lines as `sha256sum` writes them."""
+    return "".join(f"{_sha(data)}  {name}\n" for name, data in contents.items()).encode()
 
 
 def _sha(data: bytes) -> str:

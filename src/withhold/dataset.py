@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.attribute import Attribute, encode, gather
+from withhold.attribute import Attribute, as_whole_numbers, encode, gather
 from withhold.data.files import FeatureLayout, load_features, open_sink, open_source
 from withhold.errors import UserError, did_you_mean, listing
 from withhold.progress import Progress, Silent
-from withhold.splits import PARTS, assign_parts
+from withhold.splits import PARTS, assign_parts, records_where
 
 FloatArray = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
@@ -106,18 +106,20 @@ class Dataset:
         array = np.ascontiguousarray(x, dtype=np.float32)
         if array.ndim != 2:
             raise UserError(f"features must be a matrix (records, features), not {array.ndim}-d")
+        if not np.isfinite(array).all():
+            row = int(np.argmin(np.isfinite(array).all(axis=1)))
+            raise UserError(f"features of record {row} (the first is 0) are NaN or infinite")
         table = _to_table(attributes, len(array))
         if table.num_rows != len(array):
             raise UserError(
                 f"attributes have {table.num_rows:,} records, the features {len(array):,}"
             )
-        if names is None:
-            x_field = pa.field("x", pa.list_(pa.float32(), array.shape[1]))
-            schema, spec = pa.schema([x_field, *table.schema]), "x"
-        else:
-            fields = [pa.field(n, pa.float32()) for n in names]
-            schema, spec = pa.schema([*fields, *table.schema]), ",".join(names)
-        layout = FeatureLayout.resolve(schema, spec, name=name)
+        layout = _layout(names, array.shape[1], name)
+        taken = [n for n in layout.columns if n in table.column_names]
+        if taken:
+            raise UserError(f"'{taken[0]}' names both a feature and an attribute; rename one")
+        kind = pa.list_(pa.float32(), array.shape[1]) if layout.is_list else pa.float32()
+        schema = pa.schema([*(pa.field(n, kind) for n in layout.columns), *table.schema])
         data = cls(
             array,
             table,
@@ -169,7 +171,7 @@ class Dataset:
         """The part of each record, or None where the data has no `split` column."""
         if SPLIT not in self.table.column_names:
             return None
-        return np.asarray(self.table[SPLIT].to_pylist(), dtype="<U5")
+        return np.asarray([str(part) for part in self.table[SPLIT].to_pylist()])
 
     def part(self, *names: str) -> Dataset:
         """The records of these parts; the whole where the data has no split."""
@@ -198,16 +200,17 @@ class Dataset:
         return replace(self, x=np.ascontiguousarray(x, np.float32), raw=None)
 
     def without(self, names: Sequence[str]) -> Dataset:
-        """The same records without these attributes."""
+        """The same records without these attributes; a multi-label one goes with its columns."""
         gone = {label for name in names for label in self.multilabel.get(name, (name,))}
+        lost = {k for k, labels in self.multilabel.items() if gone & {k, *labels}}
         keep = [c for c in self.table.column_names if c not in gone]
         return replace(
             self,
-            table=self.table.select(keep),
+            table=self.table.select(keep) if keep else _bare(len(self)),
             schema=pa.schema([f for f in self.schema if f.name not in gone], self.schema.metadata),
             group=None if self.group in gone else self.group,
-            multilabel={k: v for k, v in self.multilabel.items() if k not in names},
-            _encoded={k: v for k, v in self._encoded.items() if k not in names},
+            multilabel={k: v for k, v in self.multilabel.items() if k not in lost},
+            _encoded={k: v for k, v in self._encoded.items() if k not in gone | lost},
         )
 
     def with_split(
@@ -239,8 +242,21 @@ class Dataset:
         The draw depends on the records' number, labels and groups and on the seed alone, so a fit
         and an audit of the same data agree on which records the fit must not see.
         """
+        if self.parts is not None:
+            return self
         known = [n for n in stratify if n in self.attribute_names]
-        return self if self.parts is not None else self.with_split(stratify=known, seed=seed)
+        # Where the group itself is to be hidden, a test part of other groups could not show it:
+        # nobody can name a person whom they never met.
+        grouped = False if self.group in known else None
+        return self.with_split(stratify=known, grouped=grouped, seed=seed)
+
+    def with_test_where(self, condition: str) -> Dataset:
+        """The same records with a split: test where `COLUMN OP VALUE` holds (`take>=30`)."""
+        held = records_where(self.table, condition, self.name)
+        if held.all() or not held.any():
+            which = "every record" if held.all() else "no record"
+            raise UserError(f"'{condition}' holds for {which} of {self.name}; nothing to split")
+        return self.with_column(SPLIT, pa.array(np.where(held, "test", "train").tolist()))
 
     def with_column(self, name: str, values: pa.Array) -> Dataset:
         """The same records with a column added or replaced."""
@@ -251,7 +267,11 @@ class Dataset:
             self,
             table=table.append_column(name, values),
             schema=schema.append(pa.field(name, values.type)),
-            _encoded={k: v for k, v in self._encoded.items() if k != name},
+            _encoded={
+                k: v
+                for k, v in self._encoded.items()
+                if k != name and name not in self.multilabel.get(k, ())
+            },
         )
 
     def batches(self, rows: int = 4096) -> Iterator[pa.RecordBatch]:
@@ -314,6 +334,11 @@ class Dataset:
                     f"column '{name}' is not in {self.name}"
                     f"{did_you_mean(name, self.table.column_names)}"
                 )
+        if self.group and pa.types.is_nested(self.table[self.group].type):
+            raise UserError(
+                f"group column '{self.group}' of {self.name} is {self.table[self.group].type};"
+                " a group is one value a record"
+            )
         parts = self.parts
         if parts is not None and not set(np.unique(parts)) <= set(PARTS):
             odd = sorted(set(np.unique(parts)) - set(PARTS))
@@ -333,13 +358,19 @@ def encode_any(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 
 def _canonical(column: pa.ChunkedArray) -> Iterator[bytes]:
-    """Bytes that say what a column holds, whatever its chunks and integer widths."""
+    """Bytes that say what a column holds, whatever its chunks, integer widths and encoding.
+
+    Integers that met a null in numpy or pandas are floats there, and are integers again here.
+    """
     if pa.types.is_nested(column.type):
         yield repr(column.to_pylist()).encode()
         return
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    whole = column.unify_dictionaries().combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        column = as_whole_numbers(column)
+    # Encoded anew, so that the values stand in the order of the records.
+    whole = column.dictionary_encode().unify_dictionaries().combine_chunks()
     whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
     yield repr(whole.dictionary.to_pylist()).encode()
     yield whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).tobytes()
@@ -350,16 +381,32 @@ def _bare(n: int) -> pa.Table:
     return pa.table({RECORD: pa.array(np.arange(n))})
 
 
+def _layout(names: Sequence[str] | None, dimension: int, name: str) -> FeatureLayout:
+    """One list column `x`, or a column for each of `names`."""
+    if names is None:
+        return FeatureLayout(("x",), None, (), True, name).with_dimension(dimension)
+    columns = tuple(names)
+    if len(columns) != dimension or len(set(columns)) != dimension:
+        raise UserError(f"{dimension} features need {dimension} different names, not {columns}")
+    return FeatureLayout(columns, dimension, columns, False, name)
+
+
 def _to_table(attributes: Any, n: int) -> pa.Table:
-    if attributes is None:
+    if attributes is None or (isinstance(attributes, Mapping) and not attributes):
         return _bare(n)
     if isinstance(attributes, Mapping):
-        return pa.table({name: _to_column(values) for name, values in attributes.items()})
+        columns = {name: _to_column(name, values) for name, values in attributes.items()}
+        for name, column in columns.items():
+            if len(column) != n:
+                raise UserError(
+                    f"attribute '{name}' has {len(column):,} records, the features {n:,}"
+                )
+        return pa.table(columns)
     source = open_source(attributes)
     return pa.Table.from_batches(list(source.batches()), source.schema)
 
 
-def _to_column(values: Any) -> pa.Array:
+def _to_column(name: str, values: Any) -> pa.Array:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     array = np.asarray(values) if not isinstance(values, list) else None
@@ -368,4 +415,9 @@ def _to_column(values: Any) -> pa.Array:
         return pa.FixedSizeListArray.from_arrays(flat, array.shape[1])
     if array is not None and array.dtype.kind in "US":
         return pa.array([str(v) for v in array])
-    return pa.array(values)
+    try:
+        # Objects that mix text and NaN are pandas' way of saying missing.
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        said = str(error).partition("\n")[0]
+        raise UserError(f"attribute '{name}' cannot be read: {said}; give it one type") from error

@@ -29,8 +29,9 @@ def fit_bundle(
     settings = read_config(method, config)
     roles.check(dataset)
     split = dataset.with_drawn_split(roles.suppress, seed=seed)
+    train = split.part("train")
     for name in roles.named:
-        split.part("train").attribute(name).require_label(f"the training part of {dataset.name}")
+        train.attribute(name).require_label(f"the training part of {dataset.name}")
     for warning in feasibility(dataset, roles).warnings:
         progress.say(f"warning: {warning}")
     modifier = get_method(method).fit(split, roles, settings, progress, seed=seed, journal=journal)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+import re
+
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from withhold.errors import UserError
+from withhold.errors import UserError, did_you_mean
 
 PARTS = ("train", "val", "test")
 
@@ -39,6 +43,42 @@ def assign_parts(
     out = np.empty(n, dtype="<U5")
     out[order] = np.asarray(PARTS)[np.searchsorted(np.cumsum(share)[:-1], spread, side="right")]
     return out
+
+
+_COMPARE = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "!=": operator.ne,
+    "==": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+    "=": operator.eq,
+}
+
+
+def records_where(table: pa.Table, condition: str, name: str) -> npt.NDArray[np.bool_]:
+    """Which records satisfy `COLUMN OP VALUE`, with OP one of = == != < <= > >=; null never does.
+
+    Compares as numbers where the column holds numbers, else as text.
+    """
+    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|!=|==|>|<|=)\s*(.+?)\s*", condition)
+    if match is None:
+        raise UserError(f"'{condition}' is not COLUMN OP VALUE; write it like \"take>=30\"")
+    column, op, wanted = match.groups()
+    if column not in table.column_names:
+        hint = did_you_mean(column, table.column_names)
+        raise UserError(f"column '{column}' is not in {name}{hint}")
+    values = table[column].to_pylist()
+    numeric = pa.types.is_integer(table[column].type) or pa.types.is_floating(table[column].type)
+    try:
+        against = float(wanted) if numeric else wanted
+    except ValueError as error:
+        raise UserError(
+            f"column '{column}' holds numbers; '{wanted}' in '{condition}' is none"
+        ) from error
+    compare = _COMPARE[op]
+    held = (v is not None and compare(v if numeric else str(v), against) for v in values)
+    return np.fromiter(held, bool, len(values))
 
 
 def _deal_groups(

@@ -51,7 +51,8 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     p = right / n
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return (float(max(centre - half, 0.0)), float(min(centre + half, 1.0)))
+    # At 0 and 1 the share is an end of its interval, but rounding may put it just outside.
+    return (float(min(max(centre - half, 0.0), p)), float(max(min(centre + half, 1.0), p)))
 
 
 def _share(right: npt.NDArray[np.bool_]) -> tuple[float, tuple[float, float]]:

@@ -16,19 +16,15 @@ def nt_xent(p: Tensor, p_new: Tensor, *, temperature: float = 0.07) -> Tensor:
     """
     p, p_new = unit(p), unit(p_new)
     across = p @ p_new.T / temperature  # (n, n), its diagonal the positives
-    positive = across.diagonal()
-    # Cosines over 0.07 are at most 14.3: their exponentials fit in float32 without the usual
-    # shift by the maximum; shifting by 1 / t makes it safe for every temperature above 0.01.
-    shift = 1 / temperature
-    e_across = torch.exp(across - shift)
-    old = _off_diagonal_sum(p, temperature, shift)
-    new = _off_diagonal_sum(p_new, temperature, shift)
-    l_x = torch.log(e_across.sum(1) + old) + shift - positive
-    l_new = torch.log(e_across.sum(0) + new) + shift - positive
-    return 0.5 * (l_x + l_new).mean()
+    l_x = torch.logaddexp(across.logsumexp(1), _log_negatives(p, temperature))
+    l_new = torch.logaddexp(across.logsumexp(0), _log_negatives(p_new, temperature))
+    return (0.5 * (l_x + l_new) - across.diagonal()).mean()
 
 
-def _off_diagonal_sum(p: Tensor, temperature: float, shift: float) -> Tensor:
-    """sum over y != x of e^{c(x,y)/t - shift}, (n,); p has unit rows."""
-    e = torch.exp(p @ p.T / temperature - shift)
-    return e.sum(1) - e.diagonal()
+def _log_negatives(p: Tensor, temperature: float) -> Tensor:
+    """log sum over y != x of e^{c(x,y)/t}, (n,); p has unit rows.
+
+    The pair of a record with itself is taken out before the sum: it is e^{1/t}, millions of times
+    the others, and subtracting it afterwards would leave little of them in float32.
+    """
+    return (p @ p.T / temperature).fill_diagonal_(-torch.inf).logsumexp(1)

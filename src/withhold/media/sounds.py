@@ -58,8 +58,8 @@ class Sounds:
         """Decoded clips, zero-padded at the end to the longest: (b, t) in [-1, 1], and lengths."""
         lengths = self.lengths[rows]
         out = np.zeros((len(rows), int(lengths.max(initial=1))), np.float32)
-        inside = np.arange(out.shape[1]) < lengths[:, None]
-        out[inside] = self._decode(self.values[_ragged(self.offsets[rows], lengths)])
+        for clip, start, length in zip(out, self.offsets[rows], lengths, strict=True):
+            clip[:length] = self._decode(self.values[start : start + length])
         return out, lengths
 
     def _decode(self, values: npt.NDArray[np.generic]) -> FloatArray:
@@ -92,8 +92,8 @@ def read_sounds(
         sound = batch.column(column)
         if sound.null_count:
             raise UserError(f"{source.name}: column '{column}' has records without sound (null)")
-        lengths.append(_lengths(sound))
         parts.append(_flat(sound, source.name, column))
+        lengths.append(_lengths(sound))
         others.append(batch.drop_columns([column]))
     sizes = np.concatenate(lengths)
     if (sizes == 0).any():
@@ -127,8 +127,8 @@ def _rate_in(column: str) -> int | None:
     """
     import re
 
-    found = re.search(r"(\d+)(k?)hz", column.lower())
-    return int(found[1]) * (1000 if found[2] else 1) if found else None
+    found = re.search(r"(\d+(?:\.\d+)?)(k?)hz", column.lower())
+    return round(float(found[1]) * (1000 if found[2] else 1)) if found else None
 
 
 def _lengths(sound: pa.Array) -> npt.NDArray[np.int64]:
@@ -140,12 +140,15 @@ def _lengths(sound: pa.Array) -> npt.NDArray[np.int64]:
 def _flat(sound: pa.Array, name: str, column: str) -> npt.NDArray[np.generic]:
     if pa.types.is_binary(sound.type) or pa.types.is_large_binary(sound.type):
         return np.frombuffer(b"".join(sound.to_pylist()), np.uint8)
-    if not hasattr(sound, "flatten"):
+    kind = sound.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or _is_fixed(kind)):
         raise UserError(
-            f"{name}: column '{column}' is {sound.type}; sound is binary (mu-law), "
+            f"{name}: column '{column}' is {kind}; sound is binary (mu-law), "
             "or a list of int16 or float samples"
         )
     values = sound.flatten()
+    if values.null_count:
+        raise UserError(f"{name}: column '{column}' has missing samples (null)")
     if values.type == pa.int16():
         return values.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     if not pa.types.is_floating(values.type):
@@ -154,6 +157,10 @@ def _flat(sound: pa.Array, name: str, column: str) -> npt.NDArray[np.generic]:
     if not np.isfinite(flat).all():
         raise UserError(f"{name}: column '{column}' holds NaN or infinite samples")
     return flat  # type: ignore[no-any-return]
+
+
+def _is_fixed(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_fixed_size_list(kind))
 
 
 def _ragged(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from withhold.atomic import write_bytes
+from withhold.atomic import write_bytes, writing_to
 
 Entry = dict[str, Any]
 
@@ -32,7 +32,8 @@ class Journal:
         self.folder = folder
         self._history: dict[str, list[Entry]] = {}
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+            with writing_to(folder):
+                folder.mkdir(parents=True, exist_ok=True)
 
     @property
     def history(self) -> list[Entry]:

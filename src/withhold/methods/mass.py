@@ -8,6 +8,8 @@ what was suppressed. The audit says so; `docs/methods/mass.md` explains why.
 
 from __future__ import annotations
 
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +45,7 @@ from withhold.methods.training import (
     steps_per_epoch,
 )
 from withhold.nets.attribute import FrozenAttributeNet
-from withhold.nets.device import pick_device, threads, threads_for
+from withhold.nets.device import core_count, pick_device, threads, threads_for
 from withhold.nets.mlp import folded
 from withhold.nets.modifier import ModifierNet, modify
 from withhold.nets.space import Space
@@ -67,17 +69,28 @@ class MassModifier(Modifier):
         """Features per record."""
         return len(self.space.mean)
 
-    @torch.inference_mode()
     def _transform(self, x: FloatArray) -> FloatArray:
         out = np.empty_like(x)
-        for start in range(0, len(x), self.block):
-            piece = torch.from_numpy(x[start : start + self.block])
-            size = len(piece)
-            if size < self.block:
-                piece = nn.functional.pad(piece, (0, 0, 0, self.block - size))
-            z = modify(self.change, self.space.enter(piece))
-            out[start : start + size] = self.space.leave(z)[:size].numpy()
+        starts = range(0, len(x), self.block)
+        # One thread a block, for the same reason: how many share a block decides the last bits
+        # too. The cores work on different blocks instead.
+        with threads(1):
+            if len(starts) == 1:
+                self._fill(out, x, 0)
+            else:
+                with ThreadPoolExecutor(min(core_count(), len(starts))) as pool:
+                    list(pool.map(lambda start: self._fill(out, x, start), starts))
         return out
+
+    @torch.inference_mode()
+    def _fill(self, out: FloatArray, x: FloatArray, start: int) -> None:
+        """One block of records, modified, into its place in `out`."""
+        piece = x[start : start + self.block]
+        size = len(piece)
+        if size < self.block:
+            piece = np.concatenate([piece, np.zeros((self.block - size, x.shape[1]), np.float32)])
+        z = modify(self.change, self.space.enter(torch.from_numpy(piece)))
+        out[start : start + size] = self.space.leave(z)[:size].numpy()
 
     def state(self) -> State:
         """Weights and biases of the linear layers, and the space."""
@@ -167,6 +180,11 @@ class AttributeTerm:
     entropy: float = 0.0
     preserve: float = 0.0
 
+    def fingerprint(self) -> list[object]:
+        """What decides the loss: roles, and through z, p and codes the labels and the model."""
+        digests = [dataset_digest(t) for t in (self.z, self.p, self.codes)]
+        return [self.name, self.kind, self.suppress, self.entropy, self.preserve, *digests]
+
     def loss(self, x_new: Tensor, rows: Tensor) -> Tensor:
         """L^s = w sim(x', x) - h H(p_{x'}) (Eq. 3), or L^r = -w sim(x', x) (Eq. 8)."""
         z_new, p_new = self.model(x_new)
@@ -199,13 +217,14 @@ def train_modifier(
     initialise(network, seed, "modifier")
     network.to(x.device)
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
-    stage = journal.stage(
-        "modifier", data=digest, seed=seed, config=config.model_dump(mode="json"),
-        terms=[[t.name, t.kind, t.suppress, t.entropy, t.preserve] for t in terms],
-    )  # fmt: skip
-    first = stage.resume(network, optimiser)
     with torch.no_grad():
         p_star = None if encoder is None else in_blocks(encoder, x)
+    stage = journal.stage(
+        "modifier", data=digest, seed=seed, config=config.model_dump(mode="json"),
+        encoder=None if p_star is None else dataset_digest(p_star),
+        terms=[t.fingerprint() for t in terms],
+    )  # fmt: skip
+    first = stage.resume(network, optimiser)
     per_epoch = steps_per_epoch(len(x), config.batch)
     epochs = epochs_for(config.epochs, len(x), config.batch, steps=1500)
     with progress.stage("modifier", epochs) as bar:
@@ -317,7 +336,5 @@ def in_blocks(network: nn.Module, x: Tensor, rows: int = 4096) -> Tensor:
 
 
 def dataset_digest(x: Tensor) -> str:
-    """SHA-256 of the features as the method sees them."""
-    import hashlib
-
+    """SHA-256 of the numbers of a tensor."""
     return hashlib.sha256(x.detach().cpu().contiguous().numpy().data).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -80,13 +81,32 @@ def read_config(name: str, settings: dict[str, Any] | BaseModel | None) -> BaseM
     try:
         return chosen.config_type.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(p) for p in first["loc"]) or "config"
-        hint = ""
-        if first["type"] == "extra_forbidden":
-            hint = did_you_mean(str(first["loc"][-1]), chosen.config_type.model_fields)
-            raise UserError(f"method '{name}' has no setting '{where}'{hint}") from error
-        raise UserError(f"setting '{where}' of method '{name}': {first['msg']}") from error
+        where, kind, message = _first_error(error)
+        if kind == "extra_forbidden":
+            hint = did_you_mean(where[-1], _fields(chosen.config_type, where[:-1]))
+            raise UserError(f"method '{name}' has no setting '{'.'.join(where)}'{hint}") from error
+        shown = ".".join(where) or "config"
+        raise UserError(f"setting '{shown}' of method '{name}': {message}") from error
+
+
+def _first_error(error: ValidationError) -> tuple[list[str], str, str]:
+    """Where, what kind and in words. Of the members of a union, the one that got furthest."""
+    errors = error.errors()
+    same = [e for e in errors if e["loc"][:1] == errors[0]["loc"][:1]]
+    told = max(same, key=lambda e: len(e["loc"]))
+    # pydantic names the member of a union ('constrained-float') as if it were a setting.
+    where = [str(p) for p in told["loc"] if not re.search(r"constrained-|\[", str(p))]
+    return where, told["type"], told["msg"]
+
+
+def _fields(config: type[BaseModel], path: list[str]) -> list[str]:
+    """Names of the settings at `path`."""
+    for step in path:
+        inner = config.model_fields[step].annotation
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return []
+        config = inner
+    return list(config.model_fields)
 
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -28,8 +28,14 @@ def threads_for(work: float) -> int:
     sums, and the same seed must give the same bytes. `withhold bench speed` measures where the
     rule's threshold should lie.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(cores or 1, 1) if work >= 5e6 else 1
+    return core_count() if work >= 5e6 else 1
+
+
+def core_count() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from itertools import pairwise
 
 import torch
@@ -36,9 +37,7 @@ def folded(network: nn.Sequential) -> nn.Sequential:
     out: list[nn.Module] = []
     for layer in network:
         if isinstance(layer, nn.Linear):
-            copy = nn.Linear(layer.in_features, layer.out_features, device=layer.weight.device)
-            copy.load_state_dict(layer.state_dict())
-            out.append(copy)
+            out.append(deepcopy(layer))
         elif isinstance(layer, nn.BatchNorm1d):
             linear = out[-1]
             assert isinstance(linear, nn.Linear)

@@ -23,7 +23,11 @@ from withhold.nets.mlp import unit
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """An affine frame around the unit sphere; mean, deviation: (d,)."""
+    """An affine frame around the unit sphere; mean, deviation: (d,).
+
+    A column that was constant in the training data has deviation 0: it carries nothing, so it is
+    not looked at on the way in and is that constant on the way out.
+    """
 
     mean: Tensor
     deviation: Tensor
@@ -31,7 +35,10 @@ class Space:
 
     def enter(self, x: Tensor) -> Tensor:
         """Features (n, d) to the sphere."""
-        return unit(x if self.is_sphere else (x - self.mean) / self.deviation)
+        if self.is_sphere:
+            return unit(x)
+        # Dividing by infinity is 0, whatever is divided.
+        return unit((x - self.mean) / self.deviation.where(self.deviation > 0, torch.inf))
 
     def leave(self, z: Tensor) -> Tensor:
         """From the sphere back to the user's space."""
@@ -51,9 +58,10 @@ class Space:
             return cls(torch.zeros(d), torch.ones(d), 0.0)
         mean = x.mean(axis=0, dtype=np.float64)
         deviation = x.std(axis=0, dtype=np.float64)
-        # A constant column carries nothing; leaving it alone beats dividing by zero.
-        deviation = np.where(deviation > 1e-9 * np.maximum(np.abs(mean), 1), deviation, 1.0)
-        length = np.sqrt((((x - mean) / deviation) ** 2).sum(axis=1).mean())
+        # Rounding gives a constant column a deviation that is not quite 0.
+        deviation[deviation <= np.maximum(1e-9 * np.abs(mean), 1e-30)] = 0
+        standard = (x - mean) / np.where(deviation > 0, deviation, np.inf)
+        length = np.sqrt((standard**2).sum(axis=1).mean())
         return cls(
             torch.from_numpy(mean.astype(np.float32)),
             torch.from_numpy(deviation.astype(np.float32)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from torch import Tensor
 
 from withhold.attribute import Attribute
@@ -30,7 +30,7 @@ class AttributeModelConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    hidden: tuple[int, ...] = Field((512, 256), description="widths of F")
+    hidden: tuple[PositiveInt, ...] = Field((512, 256), min_length=1, description="widths of F")
     epochs: int | None = Field(
         None, ge=1, description="passes over the labelled records; unset: about 1,200 steps"
     )

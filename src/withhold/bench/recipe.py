@@ -1,0 +1,87 @@
+"""A recipe: a YAML file that says what to fit, what to measure and what the paper found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import withhold
+from withhold.errors import UserError, did_you_mean, listing
+
+
+class Row(BaseModel):
+    """One line of a table: a fit and its roles. Without `suppress` it is the original data."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    label: str
+    method: str | None = None
+    suppress: str = ""
+    preserve: str = ""
+    config: dict[str, Any] = Field(default_factory=dict)
+    paper: dict[str, float] = Field(
+        default_factory=dict, description="the paper's figures in %, by column"
+    )
+    paper_note: str = Field("", description="the paper's figures where its columns are others")
+
+
+class Recipe(BaseModel):
+    """A table: rows share data, method and settings, and differ in what they say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    title: str
+    kind: Literal["table", "speed"] = "table"
+    data: str = ""
+    method: str = "mass"
+    seed: int = 0
+    config: dict[str, Any] = Field(default_factory=dict)
+    measure: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    paper_title: str = Field("", description="where the paper's figures are from")
+
+
+def folders() -> list[Path]:
+    """Where recipes live: in the installed package, and in a checkout."""
+    package = Path(withhold.__file__).parent
+    return [f for f in (package / "recipes", package.parents[1] / "recipes") if f.is_dir()]
+
+
+def recipe_names() -> Iterator[tuple[str, str]]:
+    """Name and title of every recipe."""
+    for path in sorted(p for folder in folders() for p in folder.glob("*.yaml")):
+        yield path.stem, _read(path).title
+
+
+def find_recipe(name: str) -> Recipe:
+    """A recipe by its name, or from a YAML file."""
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml"):
+        if not path.is_file():
+            raise UserError(f"no such recipe: {path}")
+        return _read(path)
+    for folder in folders():
+        if (folder / f"{name}.yaml").is_file():
+            return _read(folder / f"{name}.yaml")
+    known = [n for n, _ in recipe_names()]
+    raise UserError(
+        f"there is no recipe '{name}'{did_you_mean(name, known)}"
+        f" (recipes: {listing(known, most=20)})"
+    )
+
+
+def _read(path: Path) -> Recipe:
+    try:
+        found = yaml.safe_load(path.read_text())
+        return Recipe.model_validate({"name": path.stem, **found})
+    except (yaml.YAMLError, TypeError) as error:
+        raise UserError(f"{path} is not a recipe: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(p) for p in first["loc"])
+        raise UserError(f"{path}: '{where}': {first['msg']}") from error

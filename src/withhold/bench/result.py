@@ -1,0 +1,92 @@
+"""A recipe's table: the paper's figures, ours with frozen models, ours with retrained ones."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from withhold.bench.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class RowResult:
+    """Accuracies (0..1) per attribute; distance moved; entropy of the frozen prediction in bits."""
+
+    label: str
+    ignorant: dict[str, float]
+    informed: dict[str, float]
+    distortion: float
+    entropy_bits: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """Every row of a recipe."""
+
+    recipe: Recipe
+    rows: tuple[RowResult, ...]
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Header and lines, as text: for each attribute paper / frozen / retrained."""
+        names = self.recipe.measure
+        beside = any(spec.paper for spec in self.recipe.rows)
+        noted = any(spec.paper_note for spec in self.recipe.rows)
+        header = ["", *names, "moved", "entropy", "fit", *(["paper"] if noted else [])]
+        lines = []
+        for row, spec in zip(self.rows, self.recipe.rows, strict=True):
+            cells = []
+            for name in names:
+                ours = f"{100 * row.ignorant[name]:.1f} / {100 * row.informed[name]:.1f}"
+                paper = f"{spec.paper[name]:.1f}" if name in spec.paper else "–"
+                cells.append(f"{paper} / {ours}" if beside else ours)
+            fit = f"{row.seconds:.0f} s" if spec.suppress else ""
+            line = [row.label, *cells, f"{row.distortion:.2f}", f"{row.entropy_bits:.2f}", fit]
+            lines.append(line + ([spec.paper_note] if noted else []))
+        return header, lines
+
+    def to_markdown(self) -> str:
+        """The table as Markdown, headed by its command."""
+        header, lines = self.cells()
+        rule = ["---"] + ["---:"] * (len(header) - 1)
+        body = "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
+        return (
+            f"### {self.recipe.title}\n\n`withhold bench {self.recipe.name}`\n\n{body}\n\n{LEGEND}"
+            f"{self._source()}\n"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for a machine."""
+        return {
+            "recipe": self.recipe.name,
+            "title": self.recipe.title,
+            "rows": [
+                asdict(row) | {"paper": spec.paper}
+                for row, spec in zip(self.rows, self.recipe.rows, strict=True)
+            ],
+        }
+
+    def print(self) -> None:
+        """The table in a terminal."""
+        from rich.console import Console
+        from rich.table import Table
+
+        header, lines = self.cells()
+        table = Table(title=self.recipe.title, title_justify="left")
+        for i, name in enumerate(header):
+            table.add_column(name, justify="left" if i == 0 else "right")
+        for line in lines:
+            table.add_row(*line)
+        console = Console()
+        console.print(table)
+        console.print(LEGEND + self._source(), style="dim", highlight=False, markup=False)
+
+    def _source(self) -> str:
+        return f" Paper: {self.recipe.paper_title}." if self.recipe.paper_title else ""
+
+
+LEGEND = (
+    "Accuracy in %, test part: (paper /) ours, frozen model / ours, retrained on the release."
+    " moved: mean distance of a record; entropy: of the frozen prediction of the suppressed, bits."
+)

@@ -1,0 +1,183 @@
+"""Run a recipe: fit every row, attack it with frozen and retrained models, keep what was found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from withhold.atomic import write_bytes
+from withhold.audit.attackers.mlp import Mlp
+from withhold.audit.evaluate import Split
+from withhold.audit.metrics import score
+from withhold.bench.recipe import Recipe, Row
+from withhold.bench.result import RowResult, TableResult
+from withhold.data.public import public
+from withhold.dataset import Dataset
+from withhold.errors import UserError
+from withhold.fitting import fit_bundle
+from withhold.losses.entropy import prediction_entropy
+from withhold.methods import Journal, read_config
+from withhold.methods.mass import dataset_digest
+from withhold.methods.stages.attribute_model import AttributeModelConfig, train_attribute_model
+from withhold.nets.attribute import FrozenAttributeNet
+from withhold.nets.device import threads, threads_for
+from withhold.nets.space import Space
+from withhold.progress import Progress
+from withhold.roles import Roles
+
+FloatArray = npt.NDArray[np.float32]
+
+
+def run_recipe(recipe: Recipe, output: Path, *, progress: Progress) -> Any:
+    """Run it, or go on where it was interrupted; results go to `output`."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"folder {output} cannot be made: {error.strerror}") from error
+    if recipe.kind == "speed":
+        from withhold.bench.speed import measure_speed
+
+        return measure_speed(output, progress=progress)
+    return _run_table(recipe, output, progress)
+
+
+def _run_table(recipe: Recipe, output: Path, progress: Progress) -> TableResult:
+    data = public(recipe.data, progress=progress)
+    # Attribute models and encoders are the same for many rows and recipes: one journal for all.
+    journal = Journal(output.parent / "journal")
+    frozen = FrozenModels.train(data, recipe, journal, progress)
+    results = []
+    for row in recipe.rows:
+        key = _key(recipe, row, data)
+        saved = output / f"row-{key}.json"
+        if saved.exists():
+            results.append(RowResult(**json.loads(saved.read_text())))
+            continue
+        progress.say(f"row: {row.label}")
+        result = _run_row(recipe, row, data, frozen, journal, progress)
+        write_bytes(saved, json.dumps(asdict(result), indent=1).encode())
+        results.append(result)
+    table = TableResult(recipe, tuple(results))
+    write_bytes(output / "results.json", json.dumps(table.to_dict(), indent=1).encode() + b"\n")
+    write_bytes(output / "table.md", table.to_markdown().encode())
+    return table
+
+
+def _run_row(
+    recipe: Recipe,
+    row: Row,
+    data: Dataset,
+    frozen: FrozenModels,
+    journal: Journal,
+    progress: Progress,
+) -> RowResult:
+    started = time.monotonic()
+    x_new = data.x
+    if row.suppress:
+        bundle = fit_bundle(
+            data,
+            Roles.of(row.suppress, row.preserve),
+            method=row.method or recipe.method,
+            config=_config(recipe, row),
+            seed=recipe.seed,
+            progress=progress,
+            journal=journal,
+        )
+        x_new = bundle.modifier.transform(data.x)
+    seconds = time.monotonic() - started
+    split = Split.of(data, recipe.seed)
+    ignorant, informed = {}, {}
+    for name in recipe.measure:
+        attribute = data.attribute(name)
+        train, val, test = (attribute.rows(p) for p in (split.train, split.val, split.test))
+        ignorant[name] = score(frozen.logits(name, x_new[split.test]), test).accuracy
+        attacker = Mlp().fit(
+            x_new[split.train], train, x_new[split.val], val, seed=recipe.seed, progress=progress
+        )
+        informed[name] = score(attacker.logits(x_new[split.test]), test).accuracy
+    moved = np.linalg.norm(x_new[split.test] - data.x[split.test], axis=1).mean()
+    first = (row.suppress or recipe.measure[0]).split(",")[0]
+    logits = torch.from_numpy(frozen.logits(first, x_new[split.test]))
+    return RowResult(
+        row.label,
+        ignorant,
+        informed,
+        float(moved),
+        float(prediction_entropy(logits)) / float(np.log(2)),
+        round(seconds, 1),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenModels:
+    """Attribute models of the originals, the ones `mass` trains against: the papers' evaluation."""
+
+    models: dict[str, FrozenAttributeNet]
+    space: Space
+
+    @classmethod
+    def train(
+        cls, data: Dataset, recipe: Recipe, journal: Journal, progress: Progress
+    ) -> FrozenModels:
+        """One for each attribute to measure."""
+        settings = recipe.config if recipe.method == "mass" else {}
+        config = AttributeModelConfig()
+        if recipe.method == "mass":
+            config = getattr(read_config("mass", settings), "attribute_model")  # noqa: B009
+        train = data.part("train")
+        space = Space.of(train.x)
+        x = space.enter(torch.from_numpy(train.x))
+        digest = dataset_digest(x)
+        models = {}
+        # The very settings of `mass`, so that its own stages are found again in the journal.
+        with threads(threads_for(512 * train.dimension * 256.0)):
+            for name in recipe.measure:
+                models[name] = train_attribute_model(
+                    x,
+                    train.attribute(name),
+                    config,
+                    seed=recipe.seed,
+                    progress=progress,
+                    journal=journal,
+                    digest=digest,
+                ).frozen()
+        return cls(models, space)
+
+    @torch.inference_mode()
+    def logits(self, name: str, x: FloatArray) -> FloatArray:
+        """What the model of attribute `name` says of features x: (n, d)."""
+        out: FloatArray = self.models[name](self.space.enter(torch.from_numpy(x)))[1].numpy()
+        return out
+
+
+def _config(recipe: Recipe, row: Row) -> dict[str, Any]:
+    if row.method not in (None, recipe.method):
+        return row.config
+    merged = dict(recipe.config)
+    for key, value in row.config.items():
+        old = merged.get(key)
+        merged[key] = old | value if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _key(recipe: Recipe, row: Row, data: Dataset) -> str:
+    text = json.dumps(
+        [
+            row.model_dump(mode="json", exclude={"paper"}),
+            recipe.config,
+            recipe.method,
+            recipe.seed,
+            recipe.measure,
+            data.digest(),
+        ],
+        sort_keys=True,
+    )
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,197 @@
+"""`withhold bench speed`: our training step and transform against their bare matrix products.
+
+Machines are noisy, so what is measured together is compared: ratios inside one run, the two sides
+taken in turns, and the median of many turns.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from withhold.atomic import write_bytes
+from withhold.losses.similarity import Similarity
+from withhold.methods.mass import AttributeTerm, MassModifier, modifier_losses
+from withhold.methods.mass_config import MassConfig
+from withhold.methods.training import adamw
+from withhold.nets.attribute import AttributeNet
+from withhold.nets.contrastive import ContrastiveNet
+from withhold.nets.device import core_count, threads, threads_for
+from withhold.nets.mlp import folded, unit
+from withhold.nets.modifier import ModifierNet
+from withhold.nets.space import Space
+from withhold.progress import Progress
+
+DIMENSION, BATCH, RECORDS = 1024, 512, 8192
+CLASSES = (60, 10, 16, 2)
+
+
+@dataclass(frozen=True)
+class SpeedResult:
+    """Medians in milliseconds and records a second, and their ratios."""
+
+    step: dict[int, tuple[float, float]]
+    rule_threads: int
+    transform_rows: float
+    forward_rows: float
+
+    @property
+    def step_ratio(self) -> float:
+        """Our step at the rule's threads over the bare products at their best threads."""
+        best = min(bare for _, bare in self.step.values())
+        return self.step[self.rule_threads][0] / best
+
+    @property
+    def transform_ratio(self) -> float:
+        """Records a second of transform over those of a bare forward pass."""
+        return self.transform_rows / self.forward_rows
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything, for a machine."""
+        return asdict(self) | {
+            "step_ratio": self.step_ratio,
+            "transform_ratio": self.transform_ratio,
+        }
+
+    def print(self) -> None:
+        """The figures in a terminal."""
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(title=f"a training step of mass, {BATCH} x {DIMENSION}, 4 attributes and r*")
+        for name in ("threads", "step", "its matrix products", "ratio"):
+            table.add_column(name, justify="right")
+        for count, (step, bare) in self.step.items():
+            table.add_row(str(count), f"{step:.1f} ms", f"{bare:.1f} ms", f"{step / bare:.2f}")
+        console = Console()
+        console.print(table)
+        console.print(
+            f"step at the threads we use ({self.rule_threads}) over the best bare products:"
+            f" {self.step_ratio:.2f} (aim: at most 1.6)\n"
+            f"transform {self.transform_rows:,.0f} records/s, bare forward pass"
+            f" {self.forward_rows:,.0f} records/s: {self.transform_ratio:.2f} (aim: at least 0.8)",
+            highlight=False,
+        )
+
+
+def measure_speed(output: Path, *, progress: Progress) -> SpeedResult:
+    """Measure, write speed.json to `output`, and return the figures."""
+    step, bare = _training_step(), _bare_products()
+    found = {}
+    with progress.stage("training step", 2):
+        for count in sorted({1, core_count()}):
+            with threads(count):
+                ours, theirs = _in_turns(step, bare, turns=25)
+            found[count] = (1e3 * ours, 1e3 * theirs)
+    rule = threads_for(BATCH * DIMENSION * 256.0)
+    transform, forward = _transform_pair()
+    with progress.stage("transform", 1), threads(rule):
+        ours, theirs = _in_turns(transform, forward, turns=15)
+    result = SpeedResult(found, rule, RECORDS / ours, RECORDS / theirs)
+    write_bytes(output / "speed.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
+    return result
+
+
+def _in_turns(
+    one: Callable[[], None], two: Callable[[], None], *, turns: int
+) -> tuple[float, float]:
+    """Median seconds of each, the two run alternately."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for turn in range(turns + 3):
+        for work, kept in zip((one, two), times, strict=True):
+            started = time.perf_counter()
+            work()
+            if turn >= 3:  # the first ones warm caches and allocators
+                kept.append(time.perf_counter() - started)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def _training_step() -> Callable[[], None]:
+    """One step of `train_modifier`, as it is, on random data."""
+    generator = torch.Generator().manual_seed(0)
+    x = unit(torch.randn(RECORDS, DIMENSION, generator=generator))
+    terms = []
+    for i, classes in enumerate(CLASSES):
+        model = AttributeNet(DIMENSION, classes).eval().frozen()
+        with torch.no_grad():
+            z, p = model(x)
+        codes = torch.randint(classes, (RECORDS,), generator=generator)
+        weights = {"suppress": 5.0, "entropy": 2.0} if i == 0 else {"preserve": 0.5}
+        kind: Similarity = "cosine" if i == 0 else "kl"
+        terms.append(AttributeTerm(str(i), model, z, p, codes, False, kind, **weights))
+    encoder = ContrastiveNet(DIMENSION).eval().frozen()
+    with torch.no_grad():
+        p_star = encoder(x)
+    network = ModifierNet(DIMENSION).train()
+    optimiser = adamw(network, rate=0.01, decay=0.05)
+    config = MassConfig()
+    draws = iter(torch.randint(RECORDS, (200, BATCH), generator=generator))
+
+    def step() -> None:
+        losses = modifier_losses(network, x, next(draws), terms, encoder, p_star, config)
+        optimiser.zero_grad(set_to_none=True)
+        torch.stack(list(losses.values())).sum().backward()
+        optimiser.step()
+
+    return step
+
+
+def _bare_products() -> Callable[[], None]:
+    """The matrix products of that step and nothing else, into memory that is there already."""
+    products: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    def product(rows: int, inner: int, columns: int) -> None:
+        products.append(
+            (torch.randn(rows, inner), torch.randn(inner, columns), torch.empty(rows, columns))
+        )
+
+    widths = [DIMENSION, 256, 128, 256, DIMENSION]
+    for i in range(4):  # the modifier: forward, gradient of the weights, gradient of the input
+        product(BATCH, widths[i], widths[i + 1])
+        product(widths[i + 1], BATCH, widths[i])
+        if i:
+            product(BATCH, widths[i + 1], widths[i])
+    frozen = [[DIMENSION, 512, 256, classes] for classes in CLASSES]
+    frozen.append([DIMENSION, DIMENSION, DIMENSION, DIMENSION, 128])
+    for sizes in frozen:  # forward, gradient of the input
+        for inputs, outputs in pairwise(sizes):
+            product(BATCH, inputs, outputs)
+            product(BATCH, outputs, inputs)
+    for _ in range(3):  # NT-Xent: three similarity matrices, and the gradients of two
+        product(BATCH, 128, BATCH)
+    for _ in range(3):
+        product(BATCH, BATCH, 128)
+
+    def run() -> None:
+        for a, b, out in products:
+            torch.mm(a, b, out=out)
+
+    return run
+
+
+def _transform_pair() -> tuple[Callable[[], None], Callable[[], None]]:
+    """Our transform from array to array, and the network's forward pass on one large tensor."""
+    network = folded(ModifierNet(DIMENSION).eval().change)
+    x = unit(torch.randn(RECORDS, DIMENSION)).numpy()
+    space = Space(torch.zeros(DIMENSION), torch.ones(DIMENSION), 0.0)
+    modifier = MassModifier(network, space)
+    tensor = torch.from_numpy(np.array(x))
+    layers = nn.Sequential(*network)
+
+    @torch.inference_mode()
+    def forward() -> None:
+        layers(tensor)
+
+    def transform() -> None:
+        modifier.transform(x)
+
+    return transform, forward

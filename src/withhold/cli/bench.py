@@ -1,0 +1,36 @@
+"""`withhold bench`: run a recipe and print its table beside the paper's figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from withhold.cli.options import Json, Quiet, choose_progress, print_json
+
+
+def bench(
+    recipe: Annotated[
+        str, typer.Argument(help="A recipe's name, or a YAML file; `list` names them.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for the results (default: out/RECIPE)."),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run a published table or figure on data at hand."""
+    from withhold.bench import find_recipe, recipe_names, run_recipe
+
+    if recipe == "list":
+        for name, title in recipe_names():
+            typer.echo(f"{name:<24} {title}")
+        return
+    found = find_recipe(recipe)
+    result = run_recipe(found, output or Path("out") / found.name, progress=choose_progress(quiet))
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        result.print()

@@ -1,0 +1,102 @@
+"""`withhold transform`: apply a bundle; streams, so memory does not grow with the data."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from withhold.cli.options import Json, Quiet, check_target, choose_progress, print_json
+
+if TYPE_CHECKING:
+    from withhold.bundle import Bundle
+    from withhold.data.files import Source
+    from withhold.progress import Progress
+
+
+def transform(
+    bundle: Annotated[Path, typer.Argument(help="Bundle of a fit.", metavar="BUNDLE")],
+    data: Annotated[Path, typer.Argument(help="Dataset to transform.", metavar="DATA")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Release to write.")],
+    features: Annotated[
+        str | None, typer.Option(help="Feature columns, where not those of the fit.")
+    ] = None,
+    keep_labels: Annotated[
+        bool,
+        typer.Option(
+            "--keep-labels", help="Keep the columns of the suppressed attributes in the release."
+        ),
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Write the release: modified features, without the columns of the suppressed attributes."""
+    from withhold.bundle import load_bundle
+    from withhold.data.files import open_source
+
+    check_target(output, data)
+    loaded = load_bundle(bundle)
+    source = open_source(data)
+    progress = choose_progress(quiet)
+    drop = [] if keep_labels else [c for c in loaded.label_columns if c in source.schema.names]
+    spec = features or loaded.feature_spec
+    records = stream(loaded, source, output, features=spec, drop=drop, progress=progress)
+    if as_json:
+        print_json({"release": str(output), "records": records, "dropped": drop})
+    elif not quiet:
+        gone = f" (left out: {', '.join(drop)})" if drop else ""
+        typer.echo(f"{output}: {records:,} records{gone}")
+
+
+def stream(
+    bundle: Bundle,
+    source: Source,
+    output: Path,
+    *,
+    features: str,
+    drop: list[str],
+    progress: Progress,
+    rows: int = 4096,
+) -> int:
+    """Read, modify and write batch by batch; returns the number of records.
+
+    Writing a batch (encoding, compression) overlaps with modifying the next: Arrow and torch both
+    work outside the interpreter's lock.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from withhold.data.files import FeatureLayout, open_sink
+    from withhold.errors import UserError
+
+    layout = FeatureLayout.resolve(source.schema, features, name=source.name)
+    keep = [f for f in layout.release_schema(source.schema) if f.name not in drop]
+    schema = pa.schema(keep, source.schema.metadata)
+    dimension = bundle.modifier.dimension
+    done = 0
+    waiting: Future[Any] | None = None
+    with (
+        open_sink(output, schema) as sink,
+        ThreadPoolExecutor(1) as writer,
+        progress.stage(f"transforming {source.name}", source.num_rows) as bar,
+    ):
+        for batch in source.batches(rows=rows):
+            x = np.array(layout.read(batch, start_row=done))
+            if x.shape[1] != dimension:
+                raise UserError(
+                    f"{source.name} has {x.shape[1]:,} features, the bundle was fitted on"
+                    f" {dimension:,}"
+                )
+            released = layout.write(batch, bundle.modifier.transform(x))
+            if drop:
+                released = released.drop_columns(drop)
+            if waiting is not None:
+                waiting.result()
+            waiting = writer.submit(sink.write, released)
+            done += len(x)
+            bar.advance(len(x))
+        if waiting is not None:
+            waiting.result()
+    return done
