@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from withhold.errors import UserError
@@ -34,26 +34,58 @@ def explain_write(error: OSError, target: Path) -> str:
 
 def write_bytes(target: Path, data: bytes, *, sync: bool = True) -> None:
     """Write a file under a temporary name and rename it; a kill leaves the old one or the new."""
-    partial = target.with_name(f".{target.name}.partial")
-    with writing_to(target):
-        try:
-            with partial.open("wb") as file:
+    write_together({target: data}, sync=sync)
+
+
+def write_together(contents: Mapping[Path, bytes], *, sync: bool = True) -> None:
+    """Write several files, and rename them when all are written: a full disk changes none."""
+    partials = {target: target.with_name(f".{target.name}.partial") for target in contents}
+    try:
+        for target, data in contents.items():
+            with writing_to(target), partials[target].open("wb") as file:
                 file.write(data)
                 if sync:
                     file.flush()
                     os.fsync(file.fileno())
-            os.replace(partial, target)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
+        for target, partial in partials.items():
+            with writing_to(target):
+                os.replace(partial, target)
+    except BaseException:
+        for partial in partials.values():
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+        raise
 
 
 def replace_folder(made: Path, target: Path) -> None:
-    """Rename the finished folder `made` to `target`, moving an older `target` out of the way."""
+    """Rename the finished folder `made` to `target`, moving an older `target` out of the way.
+
+    A kill between the two renames leaves the older one as `.NAME.old`: see `recover_folder`.
+    """
     with writing_to(target):
-        old = target.with_name(f".{target.name}.old")
-        shutil.rmtree(old, ignore_errors=True)
+        recover_folder(target)
+        old = _old(target)
         if target.exists():
             os.rename(target, old)
-        os.rename(made, target)
+        try:
+            os.rename(made, target)
+        except OSError:
+            recover_folder(target)
+            raise
         shutil.rmtree(old, ignore_errors=True)
+
+
+def recover_folder(target: Path) -> None:
+    """Undo, or finish, a `replace_folder` that was killed: the older folder gets its name back
+    where the newer one did not take it, and else goes."""
+    old = _old(target)
+    if not old.is_dir():
+        return
+    if target.exists():
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.rename(old, target)
+
+
+def _old(target: Path) -> Path:
+    return target.with_name(f".{target.name}.old")

@@ -188,11 +188,8 @@ def _encode_lists(name: str, column: pa.ChunkedArray, where: str) -> Attribute:
     lengths = set(pc.unique(pc.list_value_length(column)).drop_null().to_pylist())
     if missing.all():
         return Attribute(name, "multilabel", (), np.full((n, 0), -1, np.int64))
-    if (
-        len(lengths) != 1
-        or 0 in lengths
-        or not (pa.types.is_boolean(flat.type) or _is_zero_one(flat))
-    ):
+    binary = pa.types.is_boolean(flat.type) or _is_zero_one(flat)
+    if len(lengths) != 1 or 0 in lengths or not binary:
         raise UserError(
             f"attribute '{name}' of {where} is {column.type}; a multi-label attribute is a list of"
             " 0/1 of one length, or a list of tags"

@@ -15,6 +15,7 @@ import hashlib
 import json
 import platform
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from pydantic import BaseModel
 from safetensors.numpy import load, save
 
 from withhold import __version__
-from withhold.atomic import replace_folder, writing_to
+from withhold.atomic import recover_folder, replace_folder, writing_to
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.methods import Modifier, get_method
@@ -106,9 +107,8 @@ def describe(
 def save_bundle(bundle: Bundle, folder: str | Path) -> None:
     """Write to a temporary folder beside `folder`, then rename; an older bundle is replaced."""
     target = Path(folder).absolute()
-    if target.exists() and not _is_bundle(target) and not _is_empty(target):
-        raise UserError(f"{target} exists and is not a bundle; it is left alone, choose another")
-    made = target.with_name(f".{target.name}.making")
+    check_place(target)
+    made = _making(target)
     text = {
         "schema": SCHEMA,
         "method": bundle.method,
@@ -140,6 +140,20 @@ def save_bundle(bundle: Bundle, folder: str | Path) -> None:
             raise
 
 
+def check_place(target: Path) -> None:
+    """Refuse to put a bundle where something else is."""
+    empty = target.is_dir() and not any(target.iterdir())
+    if target.exists() and not empty and not is_bundle(target):
+        raise UserError(f"{target} exists and is not a bundle; it is left alone, choose another -o")
+
+
+def tidy_place(target: Path) -> None:
+    """Repair what a killed `save_bundle` left beside `target`."""
+    with writing_to(target):
+        recover_folder(target)
+        shutil.rmtree(_making(target), ignore_errors=True)
+
+
 def load_bundle(folder: str | Path) -> Bundle:
     """Read and check a bundle; one changed byte anywhere is refused."""
     path = Path(folder)
@@ -166,10 +180,6 @@ def load_bundle(folder: str | Path) -> Bundle:
     )
 
 
-def _is_empty(path: Path) -> bool:
-    return path.is_dir() and not any(path.iterdir())
-
-
 def bundle_digest(folder: str | Path) -> str:
     """One hash for the whole bundle: that of its SHA256SUMS."""
     return _sha((Path(folder) / "SHA256SUMS").read_bytes())
@@ -177,9 +187,14 @@ def bundle_digest(folder: str | Path) -> str:
 
 def _checked(path: Path) -> dict[str, bytes]:
     if not path.exists():
+        with suppress(OSError):
+            recover_folder(path.absolute())
+    if not path.exists():
         raise UserError(f"no bundle at {path}; make one with: withhold fit DATA … -o {path}")
-    if not _is_bundle(path):
-        raise UserError(f"{path} is not a bundle (it has no SHA256SUMS)")
+    if not is_bundle(path):
+        raise UserError(
+            f"{path} is not a bundle (it has no SHA256SUMS); name one that withhold fit wrote"
+        )
     written = (path / "SHA256SUMS").read_bytes()
     contents = {}
     for name in FILES:
@@ -197,8 +212,13 @@ def _checked(path: Path) -> dict[str, bytes]:
     return contents
 
 
-def _is_bundle(path: Path) -> bool:
+def is_bundle(path: Path) -> bool:
+    """Whether a folder looks like a bundle; `load_bundle` says whether it is a sound one."""
     return (path / "SHA256SUMS").is_file()
+
+
+def _making(target: Path) -> Path:
+    return target.with_name(f".{target.name}.making")
 
 
 def _sums(contents: dict[str, bytes]) -> bytes:

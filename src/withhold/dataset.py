@@ -119,7 +119,8 @@ class Dataset:
         if taken:
             raise UserError(f"'{taken[0]}' names both a feature and an attribute; rename one")
         kind = pa.list_(pa.float32(), array.shape[1]) if layout.is_list else pa.float32()
-        schema = pa.schema([*(pa.field(n, kind) for n in layout.columns), *table.schema])
+        others = [f for f in table.schema if f.name != RECORD]
+        schema = pa.schema([*(pa.field(n, kind) for n in layout.columns), *others])
         data = cls(
             array,
             table,
@@ -300,7 +301,7 @@ class Dataset:
         """SHA-256 over features and every other column: what the input was, in any file format."""
         h = hashlib.sha256(repr(self.x.shape).encode())
         h.update(np.ascontiguousarray(self.x).data)
-        for name in sorted(self.table.column_names):
+        for name in sorted({*self.table.column_names} - {RECORD}):
             h.update(name.encode())
             for piece in _canonical(self.table[name]):
                 h.update(piece)
@@ -330,10 +331,9 @@ class Dataset:
         named += [label for labels in self.multilabel.values() for label in labels]
         for name in named:
             if name not in self.table.column_names:
-                raise UserError(
-                    f"column '{name}' is not in {self.name}"
-                    f"{did_you_mean(name, self.table.column_names)}"
-                )
+                known = self.table.column_names
+                hint = did_you_mean(name, known) or f" (columns: {listing(known)})"
+                raise UserError(f"column '{name}' is not in {self.name}{hint}")
         if self.group and pa.types.is_nested(self.table[self.group].type):
             raise UserError(
                 f"group column '{self.group}' of {self.name} is {self.table[self.group].type};"

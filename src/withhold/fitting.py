@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from withhold.bundle import Bundle, describe
 from withhold.dataset import Dataset
+from withhold.errors import UserError
 from withhold.feasibility import feasibility
-from withhold.methods import Journal, get_method, read_config
+from withhold.methods import Journal, Modifier, get_method, read_config
 from withhold.progress import Progress, Silent
 from withhold.roles import Roles
 
@@ -26,13 +29,39 @@ def fit_bundle(
 ) -> Bundle:
     """Check roles and settings, warn of what cannot be had, fit on the training part."""
     progress, journal = progress or Silent(), journal or Journal()
-    settings = read_config(method, config)
+    settings, seed = read_config(method, config), _checked_seed(seed)
     roles.check(dataset)
     split = dataset.with_drawn_split(roles.suppress, seed=seed)
     train = split.part("train")
+    if not len(train):
+        raise UserError(
+            f"column 'split' of {dataset.name} has no train records, so nothing can be learned"
+        )
     for name in roles.named:
         train.attribute(name).require_label(f"the training part of {dataset.name}")
     for warning in feasibility(dataset, roles).warnings:
         progress.say(f"warning: {warning}")
     modifier = get_method(method).fit(split, roles, settings, progress, seed=seed, journal=journal)
+    _check_finite(modifier, method)
     return describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
+
+
+def _check_finite(modifier: Modifier, method: str) -> None:
+    """Refuse a training that diverged: its release would be NaN from end to end."""
+    for array in modifier.state().values():
+        if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+            raise UserError(
+                f"the training of '{method}' diverged (its weights are NaN or infinite);"
+                " lower learning_rate, or weights that are very large"
+            )
+
+
+def _checked_seed(seed: Any) -> int:
+    """A plain integer, that JSON can hold and every generator takes."""
+    try:
+        number = index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise UserError(f"seed must be a whole number, 0 or more, not {seed!r}")
+    return number

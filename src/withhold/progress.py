@@ -50,7 +50,7 @@ class Silent:
 
 
 class Lines:
-    """For logs and pipes: a line at the start, every few seconds, and at the end of a stage."""
+    """For logs and pipes: a line every few seconds, and at the end of a stage that took long."""
 
     def __init__(self, *, every: float = 5.0) -> None:
         self.every = every
@@ -83,7 +83,7 @@ class _LineStage:
         self.last = now
         note = f", {note}" if note else ""
         if self.total:
-            left = (now - self.started) / max(self.done, 1) * (self.total - self.done)
+            left = (now - self.started) / max(self.done, 1) * max(self.total - self.done, 0)
             share = 100 * self.done / self.total
             self.owner.say(f"{self.name}: {share:.0f} %{note}, {_clock(left)} left")
         else:
@@ -114,13 +114,13 @@ class Bars:
         outermost = self._bars is None
         if self._bars is None:
             self._bars = RichBars(
-                TextColumn("{task.description:<28}"),
+                TextColumn("{task.description:<28}", markup=False),
                 BarColumn(bar_width=24),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
-                TextColumn("{task.fields[note]}"),
+                TextColumn("{task.fields[note]}", markup=False),
                 console=self.console,
             )
             self._bars.start()

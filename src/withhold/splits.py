@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.errors import UserError, did_you_mean
+from withhold.errors import UserError, did_you_mean, listing
 
 PARTS = ("train", "val", "test")
 
@@ -29,20 +29,30 @@ def assign_parts(
     commonest stratum) that is furthest below its share.
     """
     share = np.asarray(fractions, float)
-    if share.min() < 0 or abs(share.sum() - 1) > 1e-6:
+    if not (share.min() >= 0 and abs(share.sum() - 1) <= 1e-6):
         raise UserError(f"split fractions {fractions} must be at least 0 and sum to 1")
     rng = np.random.default_rng([seed, 0x5711])
     strata = np.zeros(n, np.int64) if strata is None else strata
     if groups is not None:
         return _deal_groups(strata, groups, share, rng)
-    # Walk through the strata one after the other, each in random order, and let a golden-ratio
-    # sequence choose the part: any stretch of it, so any stratum, holds the shares up to a record
-    # or two, and the whole does too, however small the strata are.
+    # Walk through the strata one after the other, each in random order, and deal: any stretch of
+    # the walk, so any stratum, holds the shares up to a record or two, and the whole does too,
+    # however small the strata are.
     order = np.lexsort((rng.random(n), strata))
-    spread = (np.arange(n) + rng.random()) * 0.6180339887498949 % 1.0
-    out = np.empty(n, dtype="<U5")
-    out[order] = np.asarray(PARTS)[np.searchsorted(np.cumsum(share)[:-1], spread, side="right")]
+    dealt = np.full(n, "test", dtype="<U5")
+    train = _evenly(n, share[0], rng)
+    dealt[train] = "train"
+    rest = np.flatnonzero(~train)
+    dealt[rest[_evenly(len(rest), share[1] / max(share[1] + share[2], 1e-12), rng)]] = "val"
+    out = np.empty_like(dealt)
+    out[order] = dealt
     return out
+
+
+def _evenly(n: int, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Marks `share` of n places, as evenly as can be: in any m in a row, m * share up to one."""
+    marks: npt.NDArray[np.bool_] = np.diff(np.floor(np.arange(n + 1) * share + rng.random())) > 0
+    return marks
 
 
 _COMPARE = {
@@ -61,12 +71,13 @@ def records_where(table: pa.Table, condition: str, name: str) -> npt.NDArray[np.
 
     Compares as numbers where the column holds numbers, else as text.
     """
-    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|!=|==|>|<|=)\s*(.+?)\s*", condition)
+    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|!=|==|>|<|=)\s*([^<>=].*?)\s*", condition)
     if match is None:
         raise UserError(f"'{condition}' is not COLUMN OP VALUE; write it like \"take>=30\"")
     column, op, wanted = match.groups()
     if column not in table.column_names:
-        hint = did_you_mean(column, table.column_names)
+        known = table.column_names
+        hint = did_you_mean(column, known) or f" (columns: {listing(known)})"
         raise UserError(f"column '{column}' is not in {name}{hint}")
     values = table[column].to_pylist()
     numeric = pa.types.is_integer(table[column].type) or pa.types.is_floating(table[column].type)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from withhold.bundle import Bundle, load_bundle, save_bundle
 from withhold.dataset import Dataset
-from withhold.errors import UserError
+from withhold.errors import UserError, listing
 from withhold.fitting import fit_bundle
 from withhold.methods import Journal
 from withhold.progress import Progress
@@ -22,7 +22,34 @@ from withhold.roles import Roles
 from withhold.splits import assign_parts
 
 
-class Suppressor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class _DatasetFirst:
+    """A Dataset gives a Dataset; everything else goes to scikit-learn's way.
+
+    Apart from the class below because scikit-learn wraps a `transform` that it finds beside its
+    mixin, to make frames of whatever comes out (`set_output`).
+    """
+
+    def transform(self: Any, X: Any) -> Any:
+        """The release: of a Dataset a Dataset (without suppressed labels), of an array an array."""
+        if isinstance(X, Dataset):
+            check_is_fitted(self, "bundle_")
+            return self.bundle_.release(X)
+        return super().transform(X)  # type: ignore[misc]
+
+    def fit_transform(self: Any, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
+        """fit, then transform."""
+        return self.fit(X, y, attributes=attributes).transform(X)
+
+
+class _ArrayTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    def transform(self, X: Any) -> npt.NDArray[Any]:
+        check_is_fitted(self, "bundle_")
+        x = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        released: npt.NDArray[Any] = self.bundle_.modifier.transform(_single(x)).astype(x.dtype)
+        return released
+
+
+class Suppressor(_DatasetFirst, _ArrayTransformer):
     """Learn a modifier that hides some attributes and keeps the others.
 
     Parameters
@@ -69,11 +96,17 @@ class Suppressor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         """Fit on a Dataset, or on features X: (n, d) with a frame of attributes.
 
         Of a Dataset only the training part is used (a split is drawn where it has none); of arrays
-        and frames everything is, as scikit-learn's users expect.
+        and frames everything is, as scikit-learn's users expect, unless the attributes have a
+        column `split`. Without attributes, `y` is what is suppressed; beside them it is left to
+        the later steps of a Pipeline.
         """
         if isinstance(X, Dataset):
+            if y is not None or attributes is not None:
+                raise UserError("a Dataset has its attributes with it; pass no y, no attributes")
             dataset, roles = X, self._roles(None)
             self.n_features_in_ = X.dimension
+            if hasattr(self, "feature_names_in_"):  # of an earlier fit on a frame
+                del self.feature_names_in_
         else:
             dataset, roles = self._from_arrays(X, y, attributes)
         folder = None if self.checkpoints is None else Path(self.checkpoints)
@@ -87,18 +120,6 @@ class Suppressor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
             journal=Journal(folder),
         )
         return self
-
-    def transform(self, X: Any) -> Any:
-        """The release: of a Dataset a Dataset (without suppressed labels), of an array an array."""
-        check_is_fitted(self, "bundle_")
-        if isinstance(X, Dataset):
-            return self.bundle_.release(X)
-        x = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return self.bundle_.modifier.transform(x.astype(np.float32)).astype(x.dtype)
-
-    def fit_transform(self, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
-        """fit, then transform."""
-        return self.fit(X, y, attributes=attributes).transform(X)
 
     def save(self, folder: str | Path) -> None:
         """Write the bundle."""
@@ -121,7 +142,9 @@ class Suppressor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         return made
 
     def _roles(self, default: str | None) -> Roles:
-        suppress = self.suppress if self.suppress is not None else (default or ())
+        suppress = self.suppress if self.suppress is not None else default
+        if suppress is None:
+            raise UserError("no attribute to suppress; name one or more: Suppressor(suppress=[…])")
         return Roles.of(suppress, self.preserve or ())
 
     def _from_arrays(self, X: Any, y: Any, attributes: Any) -> tuple[Dataset, Roles]:
@@ -132,22 +155,36 @@ class Suppressor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
             )
         # A single record cannot teach anything about a class.
         x = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        default = None
+        roles = self._roles("y" if attributes is None else None)
         if attributes is None:
-            default = self.suppress if isinstance(self.suppress, str) else None
-            default = default or (self.suppress[0] if self.suppress else "y")
-            attributes = {default: _labels(y, len(x))}
-        dataset = Dataset.from_arrays(x.astype(np.float32), attributes)
+            if len(roles.named) > 1:
+                raise UserError(
+                    f"y is one attribute, and {listing(roles.named)} are named: pass"
+                    " attributes=frame with a column for each"
+                )
+            attributes = {roles.suppress[0]: _labels(y, len(x))}
+        elif hasattr(attributes, "to_frame"):  # a pandas or polars series
+            attributes = attributes.to_frame()
+        dataset = Dataset.from_arrays(_single(x), attributes)
         if dataset.parts is None:
             everything = assign_parts(len(dataset), fractions=(1.0, 0.0, 0.0))
             dataset = dataset.with_column("split", pa.array(everything.tolist()))
-        return dataset, self._roles(default)
+        return dataset, roles
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _single(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """As float32, which everything here works in; refuses what does not fit."""
+    with np.errstate(over="ignore"):
+        single = x.astype(np.float32)
+    if not np.isfinite(single).all():
+        raise UserError("X has values beyond 3.4e38, which float32 cannot hold; rescale it")
+    return single
 
 
 def _labels(y: Any, n: int) -> npt.NDArray[Any]:

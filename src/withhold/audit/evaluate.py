@@ -39,16 +39,20 @@ def evaluate(
     already (the frozen ones of a method); `hidden` names the other attributes to measure.
     """
     roles = Roles.of(suppress, preserve)
-    progress = progress or Silent()
+    progress, attacker = progress or Silent(), attacker or Mlp()
     original = original.with_drawn_split(roles.suppress, seed=seed)
     roles.check(original)
     _check_pair(original, release)
-    names = [*roles.named, *(_hidden(original, roles) if hidden is None else hidden)]
     split = Split.of(original, seed)
+    names = [*roles.named, *(_hidden(original, roles, split) if hidden is None else hidden)]
+    for name in names:  # all of them before any is trained on: a late mistake costs hours
+        original.attribute(name).require_label(original.name)
+        why = unmeasurable(original.attribute(name), split)
+        if why:
+            raise UserError(why)
     found = {}
     for name in names:
         attribute = original.attribute(name)
-        attribute.require_label(original.name)
         floor_from = (
             [original.attribute(p) for p in roles.preserve] if name in roles.suppress else []
         )
@@ -58,7 +62,7 @@ def evaluate(
             original.x,
             release.x,
             split,
-            attacker or Mlp(),
+            attacker,
             (models or {}).get(name),
             [a for a in floor_from if not a.multilabel and a.name != name],
             seed=seed,
@@ -71,7 +75,7 @@ def evaluate(
         moved = float(np.linalg.norm(difference, axis=1).mean())
     settings = {
         "seed": seed,
-        "attackers": ["mlp"],
+        "attackers": [attacker.name],
         "train": int(split.train.sum()),
         "val": int(split.val.sum()),
         "test": int(split.test.sum()),
@@ -123,8 +127,6 @@ def _measure(
     progress: Progress,
 ) -> AttributeEvidence:
     train, val, test = (attribute.rows(p) for p in (split.train, split.val, split.test))
-    if not test.known.any():
-        raise UserError(f"attribute '{attribute.name}' has no label in the test part")
 
     def trained_on(features: FloatArray) -> Prediction:
         return attacker.fit(
@@ -165,8 +167,27 @@ def floor(attribute: Attribute, given: list[Attribute], split: Split) -> float:
     return float((guess[code[split.test]][known] == test.codes[known]).mean())
 
 
-def _hidden(original: Dataset, roles: Roles) -> list[str]:
-    return [n for n in original.labels() if roles.role(n) == "hidden"]
+def unmeasurable(attribute: Attribute, split: Split) -> str | None:
+    """Why this split says nothing about an attribute, whatever the release; None where it does.
+
+    A split by person cannot show whether a person can be recognised: nobody names whom they never
+    met, and an audit that passed for that reason would be worth nothing.
+    """
+    train, test = attribute.rows(split.train), attribute.rows(split.test)
+    for part, labels, least in (("train", train, 2), ("test", test, 1)):
+        if int(labels.known.sum()) < least:
+            return f"attribute '{attribute.name}' has too few labels in the {part} part"
+    if not attribute.multilabel and not np.isin(test.codes[test.known], train.codes).any():
+        return (
+            f"no class of '{attribute.name}' is in both the train and the test part, so no attacker"
+            " could be right; split by record"
+        )
+    return None
+
+
+def _hidden(original: Dataset, roles: Roles, split: Split) -> list[str]:
+    hidden = [n for n in original.labels() if roles.role(n) == "hidden"]
+    return [n for n in hidden if unmeasurable(original.attribute(n), split) is None]
 
 
 def _check_pair(original: Dataset, release: Dataset) -> None:

@@ -37,6 +37,12 @@ class AttributeEvidence:
         return max(ignorant, self.informed.accuracy)
 
     @property
+    def readable(self) -> bool:
+        """Whether some tier is above the floor by more than its interval."""
+        tiers = [self.informed, *([self.ignorant] if self.ignorant else [])]
+        return any(tier.ci[0] > self.floor for tier in tiers)
+
+    @property
     def nag(self) -> float | None:
         """(acc - majority) / (acc_original - majority), at least 0; None where undefined."""
         room = self.original.accuracy - self.majority
@@ -58,10 +64,10 @@ class Evidence:
         leaks = [
             f"{name}: {100 * a.worst:.1f} % (floor {100 * a.floor:.1f} %)"
             for name, a in self.attributes.items()
-            if a.role == "suppress" and a.informed.ci[0] > a.floor
+            if a.role == "suppress" and a.readable
         ]
         if leaks:
-            return "suppressed but still readable by a retrained attacker: " + "; ".join(leaks)
+            return "suppressed but still readable by an attacker: " + "; ".join(leaks)
         if not any(a.role == "suppress" for a in self.attributes.values()):
             return "nothing was named to be suppressed"
         return "what was suppressed is not distinguishable from the floor by the attackers tried"
@@ -79,7 +85,7 @@ class Evidence:
                 "original": asdict(a.original),
                 "ignorant": None
                 if a.ignorant is None
-                else asdict(a.ignorant) | {"attacker": "mlp"},
+                else asdict(a.ignorant) | {"attacker": a.attacker},
                 "informed": asdict(a.informed) | {"attacker": a.attacker},
                 "nag": a.nag,
                 "certificate": None,
@@ -93,6 +99,36 @@ class Evidence:
             "verdict": self.verdict,
         }
 
+    @classmethod
+    def from_json(cls, path: str | Path) -> Evidence:
+        """The evidence that `to_json` wrote."""
+        found = json.loads(Path(path).read_text())
+        attributes = {
+            name: AttributeEvidence(
+                role=a["role"],
+                classes=a["classes"],
+                records=a["records"],
+                majority=a["majority"],
+                floor=a["floor"],
+                original=_score(a["original"]),
+                ignorant=None if a["ignorant"] is None else _score(a["ignorant"]),
+                informed=_score(a["informed"]),
+                attacker=a["informed"]["attacker"],
+            )
+            for name, a in found["attributes"].items()
+        }
+        return cls(found["records"], attributes, found["utility"]["distortion"], found["settings"])
+
+    def to_html(self, path: str | Path, *, title: str = "Audit") -> None:
+        """Write `report.html`: one self-contained page, atomically."""
+        from withhold.report import write_report
+
+        write_report(self, path, title=title)
+
     def to_json(self, path: str | Path) -> None:
         """Write `audit.json`, atomically."""
         write_bytes(Path(path), json.dumps(self.to_dict(), indent=2).encode() + b"\n")
+
+
+def _score(found: dict[str, Any]) -> Score:
+    return Score(found["accuracy"], tuple(found["ci"]), found["balanced_accuracy"], found["cmap"])

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import withhold
 from withhold.errors import UserError, did_you_mean, listing
+from withhold.settings import read_settings
 
 
 class Row(BaseModel):
@@ -36,7 +36,7 @@ class Recipe(BaseModel):
 
     name: str = ""
     title: str
-    kind: Literal["table", "speed"] = "table"
+    kind: Literal["table", "speed", "memory"] = "table"
     data: str = ""
     method: str = "mass"
     seed: int = 0
@@ -77,10 +77,7 @@ def find_recipe(name: str) -> Recipe:
 
 def _read(path: Path) -> Recipe:
     try:
-        found = yaml.safe_load(path.read_text())
-        return Recipe.model_validate({"name": path.stem, **found})
-    except (yaml.YAMLError, TypeError) as error:
-        raise UserError(f"{path} is not a recipe: {' '.join(str(error).split())}") from error
+        return Recipe.model_validate({"name": path.stem, **read_settings(path)})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"])

@@ -70,14 +70,15 @@ class TableResult:
     def print(self) -> None:
         """The table in a terminal."""
         from rich.console import Console
+        from rich.markup import escape
         from rich.table import Table
 
         header, lines = self.cells()
-        table = Table(title=self.recipe.title, title_justify="left")
+        table = Table(title=escape(self.recipe.title), title_justify="left")
         for i, name in enumerate(header):
-            table.add_column(name, justify="left" if i == 0 else "right")
+            table.add_column(escape(name), justify="left" if i == 0 else "right")
         for line in lines:
-            table.add_row(*line)
+            table.add_row(*(escape(cell) for cell in line))
         console = Console()
         console.print(table)
         console.print(LEGEND + self._source(), style="dim", highlight=False, markup=False)

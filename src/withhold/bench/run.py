@@ -46,6 +46,10 @@ def run_recipe(recipe: Recipe, output: Path, *, progress: Progress) -> Any:
         from withhold.bench.speed import measure_speed
 
         return measure_speed(output, progress=progress)
+    if recipe.kind == "memory":
+        from withhold.bench.memory import measure_memory
+
+        return measure_memory(output, progress=progress)
     return _run_table(recipe, output, progress)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -18,11 +19,12 @@ from withhold.cli.options import (
     Seed,
     Suppress,
     Test,
+    check_folder_target,
     choose_progress,
     print_json,
     read_dataset,
+    write_into,
 )
-from withhold.errors import UserError
 
 
 def audit(
@@ -45,10 +47,9 @@ def audit(
     """Attack a release with models of the original and with retrained ones; write the evidence."""
     from withhold.audit import evaluate
     from withhold.dataset import Dataset
-    from withhold.report import print_table, write_report
+    from withhold.report import print_table, render
 
-    if output.exists() and not output.is_dir():
-        raise UserError(f"{output} is a file; -o names a folder")
+    check_folder_target(output)
     progress = choose_progress(quiet)
     before = read_dataset(
         original,
@@ -61,12 +62,14 @@ def audit(
     )
     after = Dataset.read(release, features=features, progress=progress)
     evidence = evaluate(before, after, suppress, preserve, seed=seed, progress=progress)
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"folder {output} cannot be made: {error.strerror}") from error
-    evidence.to_json(output / "audit.json")
-    write_report(evidence, output / "report.html", title=f"Audit of {release.name}")
+    page = render(evidence, title=f"Audit of {release.name}")
+    write_into(
+        output,
+        {
+            "audit.json": json.dumps(evidence.to_dict(), indent=2).encode() + b"\n",
+            "report.html": page.encode(),
+        },
+    )
     if as_json:
         print_json(evidence.to_dict())
     elif not quiet:

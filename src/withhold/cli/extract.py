@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from withhold.cli.options import Json, Quiet, Test, check_target, choose_progress, print_json
+from withhold.cli.options import (
+    Json,
+    Quiet,
+    Test,
+    check_dataset_target,
+    choose_progress,
+    print_json,
+)
+from withhold.errors import UserError
 
 
 def extract(
@@ -26,7 +34,9 @@ def extract(
     """Turn media into a dataset of feature vectors."""
     from withhold.media.extract import extract as run
 
-    check_target(output, media)
+    check_dataset_target(output, media)
+    if ".csv" in output.suffixes:
+        raise UserError(f"{output} cannot hold features in a list column; name it .parquet or .npz")
     progress = choose_progress(quiet)
     data = run(
         media,

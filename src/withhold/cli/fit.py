@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,12 +60,16 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Learn a modifier that hides the suppressed attributes, and save it as a bundle."""
-    from withhold.bundle import bundle_digest, save_bundle
+    from withhold.bundle import bundle_digest, check_place, save_bundle, tidy_place
     from withhold.fitting import fit_bundle
     from withhold.methods import Journal, read_config
     from withhold.roles import Roles
 
     check_target(output, data)
+    # Where -o is a link, the folder it leads to is replaced; and `.` has a name only in full.
+    target = Path(os.path.realpath(output))
+    check_place(target)
+    tidy_place(target)
     progress = choose_progress(quiet)
     roles = Roles.of(suppress, preserve)
     settings = read_yaml(config)
@@ -83,21 +89,26 @@ def fit(
 
         dataset = with_raw_sounds(dataset, raw)
     wanted = {"method": method, "config": chosen.model_dump(mode="json"), "seed": seed}
-    if not _is_there(output, dataset, roles, wanted, overwrite):
-        work = output.with_name(f"{output.name}.partial")
-        if work.exists() and not quiet:
+    work = target.with_name(f"{target.name}.partial")
+    if not _is_there(target, dataset, roles, wanted, overwrite):
+        if work.exists():
             progress.say(f"resuming from {work}")
-        bundle = fit_bundle(
-            dataset,
-            roles,
-            method=method,
-            config=chosen,
-            seed=seed,
-            progress=progress,
-            journal=Journal(work),
-        )
-        save_bundle(bundle, output)
-        shutil.rmtree(work, ignore_errors=True)
+        try:
+            bundle = fit_bundle(
+                dataset,
+                roles,
+                method=method,
+                config=chosen,
+                seed=seed,
+                progress=progress,
+                journal=Journal(work),
+            )
+            save_bundle(bundle, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                work.rmdir()  # goes only where it is empty: nothing was learned, nothing is left
+            raise
+    shutil.rmtree(work, ignore_errors=True)
     if as_json:
         print_json({"bundle": str(output), "sha256": bundle_digest(output)} | wanted)
     elif not quiet:
@@ -107,15 +118,15 @@ def fit(
 
 
 def _is_there(
-    output: Path, dataset: Dataset, roles: Roles, wanted: dict[str, Any], overwrite: bool
+    target: Path, dataset: Dataset, roles: Roles, wanted: dict[str, Any], overwrite: bool
 ) -> bool:
     """Whether this very fit is done already; refuses to replace anything else unasked."""
-    if not output.exists() or overwrite:
-        return False
-    from withhold.bundle import load_bundle
+    from withhold.bundle import is_bundle, load_bundle
 
+    if not is_bundle(target) or overwrite:
+        return False
     try:
-        old = load_bundle(output)
+        old = load_bundle(target)
         same = (
             {"method": old.method, "config": old.config, "seed": old.seed} == wanted
             and old.roles == roles
@@ -124,5 +135,7 @@ def _is_there(
     except UserError:
         same = False
     if not same:
-        raise UserError(f"{output} exists already; choose another -o, or add --overwrite")
+        raise UserError(
+            f"{target} holds a bundle of another fit; choose another -o, or add --overwrite"
+        )
     return True

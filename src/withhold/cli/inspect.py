@@ -47,8 +47,9 @@ def inspect(
         multilabel=multilabel,
         progress=choose_progress(quiet),
     )
-    roles = Roles.of(suppress, preserve) if suppress else Roles((), ())
-    if suppress:
+    roles = Roles((), ())
+    if suppress or preserve:
+        roles = Roles.of(suppress, preserve)
         roles.check(dataset)
     found = feasibility(dataset, roles)
     if as_json:
@@ -95,6 +96,7 @@ def _as_dict(dataset: Dataset, found: Feasibility) -> dict[str, Any]:
 
 def _print(dataset: Dataset, found: Feasibility) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console()
@@ -121,7 +123,7 @@ def _print(dataset: Dataset, found: Feasibility) -> None:
             continue
         bits = "" if a["entropy_bits"] is None else f"{a['entropy_bits']:.2f} bits"
         table.add_row(
-            name,
+            escape(name),
             a["kind"],
             f"{a['classes']:,}",
             f"{a['missing']:,}",
@@ -150,6 +152,7 @@ def _print(dataset: Dataset, found: Feasibility) -> None:
 
 
 def _print_pairs(console: Any, found: Feasibility) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     shared = sorted((p for p in found.pairs if p.shared_bits > 0.05), key=lambda p: -p.shared_bits)
@@ -158,5 +161,5 @@ def _print_pairs(console: Any, found: Feasibility) -> None:
     table = Table("attributes that tell of each other", "shared", "of", title_justify="left")
     for p in shared[:12]:
         smaller = min(found.entropy[p.one], found.entropy[p.two])
-        table.add_row(f"{p.one} – {p.two}", f"{p.shared_bits:.2f} bits", f"{smaller:.2f}")
+        table.add_row(escape(f"{p.one} – {p.two}"), f"{p.shared_bits:.2f} bits", f"{smaller:.2f}")
     console.print(table)

@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 the user's mistake (one line), 3 a gate failed, 1 our bug.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -16,11 +17,15 @@ from withhold import __version__
 from withhold.cli import audit, bench, demo, extract, fit, inspect, transform
 from withhold.errors import UserError
 
+# Threads that wait for each other by spinning make a training step five times slower as soon as
+# another program wants a core. Must be set before torch is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 app = typer.Typer(
     name="withhold",
     help="Suppress chosen attributes of a dataset, keep the rest, and measure with retrained"
     " attackers what can still be inferred.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -35,11 +40,13 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _main(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 app.command("demo")(demo.demo)
@@ -49,6 +56,10 @@ app.command("fit")(fit.fit)
 app.command("transform")(transform.transform)
 app.command("audit")(audit.audit)
 app.command("bench")(bench.bench)
+
+
+INTERRUPTED = 130
+NO_MEMORY = "not enough memory; use fewer records or features, or a smaller network"
 
 
 def run() -> None:
@@ -61,29 +72,59 @@ def outcome(arguments: list[str] | None = None) -> int:
     try:
         code: Any = app(args=arguments, standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # typer has caught it
+            return _interrupted()
         return code if isinstance(code, int) else 0
     except UserError as error:
         return _mistake(str(error))
     except BrokenPipeError:
-        # Whoever read our output has gone (`| head`); say nothing, and let no later flush fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _unheard()
+    except SystemExit as error:
+        # What rich makes of a broken pipe.
+        return _unheard() if isinstance(error.__context__, BrokenPipeError) else _bug()
     except OSError as error:
-        from withhold.atomic import explain_write
-
-        if error.filename is None:
-            return _bug()
-        from pathlib import Path
-
-        return _mistake(explain_write(error, Path(os.fsdecode(error.filename))))
+        return _system_error(error)
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted; run the same command again to go on", file=sys.stderr)
-        return 130
+        return _interrupted()
     except MemoryError:
-        return _mistake("not enough memory for this data; use fewer records or features")
+        return _mistake(NO_MEMORY)
     except Exception as error:
+        if isinstance(error, RuntimeError) and "can't allocate memory" in str(error):
+            return _mistake(NO_MEMORY)  # torch's way of saying so
         usage = getattr(error, "format_message", None)  # a typer usage error
-        return _mistake(str(usage())) if usage is not None else _bug()
+        return _bug() if usage is None else _mistake(_with_help(str(usage()), error))
+
+
+def _with_help(message: str, error: Exception) -> str:
+    """A usage error, and where to read what would be right."""
+    context = getattr(error, "ctx", None)
+    asked = "" if context is None or context.parent is None else f" {context.info_name}"
+    return f"{message.rstrip('.')}; see: withhold{asked} --help"
+
+
+def _unheard() -> int:
+    """Whoever read our output has gone (`| head`); say nothing, and let no later flush fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _system_error(error: OSError) -> int:
+    from pathlib import Path
+
+    from withhold.atomic import explain_write
+
+    if error.filename is not None:
+        return _mistake(explain_write(error, Path(os.fsdecode(error.filename))))
+    if error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+        # Files say their name, so this was standard output (`> /dev/full`).
+        _unheard()
+        return _mistake(f"standard output cannot be written: {error.strerror}")
+    return _bug()
+
+
+def _interrupted() -> int:
+    print("interrupted; run the same command again to go on", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _mistake(message: str) -> int:

@@ -81,33 +81,24 @@ def _multilabel(options: list[str] | None) -> Mapping[str, list[str]]:
     out = {}
     for option in options or []:
         name, equals, columns = option.partition("=")
-        if not equals or not columns:
+        name, labels = name.strip(), [c.strip() for c in columns.split(",") if c.strip()]
+        if not equals or not name or not labels:
             raise UserError(f"--multilabel '{option}' is not NAME=COLUMN,COLUMN,…")
-        out[name.strip()] = [c.strip() for c in columns.split(",") if c.strip()]
+        if name in out:
+            raise UserError(f"--multilabel names '{name}' twice; give all its columns at once")
+        out[name] = labels
     return out
 
 
 def read_yaml(path: Path | None) -> dict[str, Any]:
     """Settings from a YAML file."""
-    if path is None:
-        return {}
-    import yaml
+    from withhold.settings import read_settings
 
-    try:
-        found = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise UserError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
-    if found is not None and not isinstance(found, dict):
-        raise UserError(f"{path} must hold settings as NAME: VALUE lines")
-    return found or {}
+    return {} if path is None else read_settings(path)
 
 
 def check_target(path: Path, *inputs: Path) -> None:
     """Refuse an output that cannot be written, or that is an input, before any work is done."""
-    import os
-
     from withhold.data.files import same_file
 
     for given in inputs:
@@ -115,9 +106,52 @@ def check_target(path: Path, *inputs: Path) -> None:
             raise UserError(f"{path} is the input; choose another -o")
     parent = path.absolute().parent
     if not parent.is_dir():
-        raise UserError(f"folder {path.parent} does not exist, so {path.name} cannot be made there")
-    if not os.access(parent, os.W_OK):
-        raise UserError(f"folder {path.parent} cannot be written (no permission)")
+        raise UserError(
+            f"folder {path.parent} does not exist, so {path.name} cannot be made there;"
+            " make it, or choose another -o"
+        )
+    _check_writable(parent, path.parent)
+
+
+def check_dataset_target(path: Path, *inputs: Path) -> None:
+    """The same for a dataset file, whose name must also say its format."""
+    from withhold.data.files import check_sink
+
+    check_target(path, *inputs)
+    check_sink(path)
+
+
+def check_folder_target(path: Path) -> None:
+    """Refuse an output folder that is not there and cannot be made, before any work is done."""
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is a file; -o names a folder")
+    nearest = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
+    if not nearest.is_dir():
+        raise UserError(f"folder {path} cannot be made: {nearest} is a file; choose another -o")
+    _check_writable(nearest, nearest)
+
+
+def write_into(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files into a folder, all or none; the folder is made, and unmade where that fails."""
+    from withhold.atomic import write_together, writing_to
+
+    absent = [p for p in (folder, *folder.parents) if not p.exists()]
+    with writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        write_together({folder / name: data for name, data in contents.items()})
+    except BaseException:
+        for made in absent:
+            made.rmdir()
+        raise
+
+
+def _check_writable(folder: Path, shown: Path) -> None:
+    import os
+
+    # A read-only file system refuses root too, which `access` knows.
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"folder {shown} cannot be written (no permission); choose another -o")
 
 
 def print_json(value: Any) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from withhold.cli.options import Json, Quiet, check_target, choose_progress, print_json
+from withhold.cli.options import Json, Quiet, check_dataset_target, choose_progress, print_json
 
 if TYPE_CHECKING:
     from withhold.bundle import Bundle
@@ -36,7 +37,7 @@ def transform(
     from withhold.bundle import load_bundle
     from withhold.data.files import open_source
 
-    check_target(output, data)
+    check_dataset_target(output, data)
     loaded = load_bundle(bundle)
     source = open_source(data)
     progress = choose_progress(quiet)
@@ -72,6 +73,10 @@ def stream(
     from withhold.errors import UserError
 
     layout = FeatureLayout.resolve(source.schema, features, name=source.name)
+    fitted = tuple(bundle.input["columns"])
+    if layout.columns != fitted and set(layout.columns) == set(fitted):
+        # The same columns in another order: what the fit saw first must still come first.
+        layout = replace(layout, columns=fitted, names=fitted)
     keep = [f for f in layout.release_schema(source.schema) if f.name not in drop]
     schema = pa.schema(keep, source.schema.metadata)
     dimension = bundle.modifier.dimension
@@ -87,9 +92,16 @@ def stream(
             if x.shape[1] != dimension:
                 raise UserError(
                     f"{source.name} has {x.shape[1]:,} features, the bundle was fitted on"
-                    f" {dimension:,}"
+                    f" {dimension:,}; name the same ones with --features"
                 )
-            released = layout.write(batch, bundle.modifier.transform(x))
+            x_new = bundle.modifier.transform(x)
+            if not np.isfinite(x_new).all():
+                row = done + int(np.argmin(np.isfinite(x_new).all(axis=1)))
+                raise UserError(
+                    f"row {row} of {source.name} (the first row is 0) is too large to be modified:"
+                    " its release would be NaN or infinite; drop the row"
+                )
+            released = layout.write(batch, x_new)
             if drop:
                 released = released.drop_columns(drop)
             if waiting is not None:

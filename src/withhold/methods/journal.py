@@ -72,7 +72,7 @@ class StageJournal:
         try:
             with safetensors.safe_open(str(self.path), framework="pt") as file:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-                note = json.loads(file.metadata()["withhold"])
+                note = json.loads((file.metadata() or {})["withhold"])
         except (safetensors.SafetensorError, KeyError, ValueError, OSError):
             # A power cut can leave a torn file; the stage is then simply done again.
             return 0

@@ -46,7 +46,7 @@ from withhold.methods.training import (
 )
 from withhold.nets.attribute import FrozenAttributeNet
 from withhold.nets.device import core_count, pick_device, threads, threads_for
-from withhold.nets.mlp import folded
+from withhold.nets.mlp import aligned, aligned_width, folded
 from withhold.nets.modifier import ModifierNet, modify
 from withhold.nets.space import Space
 from withhold.progress import Progress
@@ -63,6 +63,7 @@ class MassModifier(Modifier):
 
     def __init__(self, change: nn.Sequential, space: Space) -> None:
         self.change, self.space = change, space
+        self._aligned = aligned(change)
 
     @property
     def dimension(self) -> int:
@@ -85,12 +86,14 @@ class MassModifier(Modifier):
     @torch.inference_mode()
     def _fill(self, out: FloatArray, x: FloatArray, start: int) -> None:
         """One block of records, modified, into its place in `out`."""
-        piece = x[start : start + self.block]
-        size = len(piece)
-        if size < self.block:
-            piece = np.concatenate([piece, np.zeros((self.block - size, x.shape[1]), np.float32)])
-        z = modify(self.change, self.space.enter(torch.from_numpy(piece)))
-        out[start : start + size] = self.space.leave(z)[:size].numpy()
+        size = min(self.block, len(x) - start)
+        # A copy: torch takes no array that cannot be written to, and Arrow hands out such.
+        piece = np.zeros((self.block, x.shape[1]), np.float32)
+        piece[:size] = x[start : start + size]
+        z = self.space.enter(torch.from_numpy(piece))
+        fill = aligned_width(self.dimension) - self.dimension
+        z = modify(self._aligned, nn.functional.pad(z, (0, fill)))
+        out[start : start + size] = self.space.leave(z[:, : self.dimension])[:size].numpy()
 
     def state(self) -> State:
         """Weights and biases of the linear layers, and the space."""

@@ -71,19 +71,20 @@ def read_config(name: str, settings: dict[str, Any] | BaseModel | None) -> BaseM
     values = dict(settings or {})
     preset = values.pop("preset", None)
     if preset is not None:
-        if preset not in chosen.presets:
+        if str(preset) not in chosen.presets:
             raise UserError(
                 f"method '{name}' has no preset '{preset}'"
                 f"{did_you_mean(str(preset), chosen.presets)}"
                 f" (presets: {listing(chosen.presets)})"
             )
-        values = _merged(chosen.presets[preset], values)
+        values = _merged(chosen.presets[str(preset)], values)
     try:
         return chosen.config_type.model_validate(values)
     except ValidationError as error:
         where, kind, message = _first_error(error)
         if kind == "extra_forbidden":
-            hint = did_you_mean(where[-1], _fields(chosen.config_type, where[:-1]))
+            known = _fields(chosen.config_type, where[:-1])
+            hint = did_you_mean(where[-1], known) or f" (settings: {listing(known, most=20)})"
             raise UserError(f"method '{name}' has no setting '{'.'.join(where)}'{hint}") from error
         shown = ".".join(where) or "config"
         raise UserError(f"setting '{shown}' of method '{name}': {message}") from error

@@ -52,6 +52,32 @@ def folded(network: nn.Sequential) -> nn.Sequential:
     return nn.Sequential(*out).eval().requires_grad_(False)
 
 
+def aligned(network: nn.Sequential) -> nn.Sequential:
+    """A folded network with every width filled up with zeros to its `aligned_width`.
+
+    The same function of records filled up likewise. Kernels choose the order of their sums by the
+    address at which a row begins; now every row begins at a multiple of 64 bytes, and what becomes
+    of a record does not depend on where in a block it stands.
+    """
+    out: list[nn.Module] = []
+    for layer in network:
+        if isinstance(layer, nn.Linear):
+            outputs, inputs = map(aligned_width, layer.weight.shape)
+            wide = nn.Linear(inputs, outputs)
+            with torch.no_grad():
+                wide.weight.zero_()[: layer.out_features, : layer.in_features] = layer.weight
+                wide.bias.zero_()[: layer.out_features] = layer.bias
+            out.append(wide)
+        else:
+            out.append(layer)
+    return nn.Sequential(*out).eval().requires_grad_(False)
+
+
+def aligned_width(width: int) -> int:
+    """The next multiple of 16 floats, which are 64 bytes."""
+    return -(-width // 16) * 16
+
+
 def unit(v: Tensor) -> Tensor:
     """n(v) = v / ||v||, and 0 where ||v|| = 0, over the last axis."""
     return nn.functional.normalize(v, dim=-1)

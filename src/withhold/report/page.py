@@ -48,5 +48,6 @@ def _row(name: str, a: AttributeEvidence) -> dict[str, Any]:
         "role": a.role,
         "evidence": a,
         "bars": [{"label": label, "value": v, "kind": kind} for label, v, kind in bars],
-        "leaks": a.informed.ci[0] > a.floor,
+        "leaks": a.readable,
+        "retrained": a.informed.ci[0] > a.floor,
     }

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 def print_table(evidence: Evidence, *, console: Console | None = None, title: str = "") -> None:
     """Roles, and accuracies of the ignorant and the informed attacker side by side."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = console or Console()
-    table = Table(title=title or None, title_justify="left")
+    table = Table(title=escape(title) or None, title_justify="left")
     table.add_column("attribute")
     table.add_column("role")
     table.add_column("classes", justify="right")
@@ -27,7 +28,7 @@ def print_table(evidence: Evidence, *, console: Console | None = None, title: st
     for name, a in evidence.attributes.items():
         frozen = "–" if a.ignorant is None else f"{100 * a.ignorant.accuracy:.1f}"
         table.add_row(
-            name,
+            escape(name),
             a.role,
             str(a.classes),
             f"{100 * a.floor:.1f}",
@@ -49,4 +50,4 @@ def print_table(evidence: Evidence, *, console: Console | None = None, title: st
 def _style(a: AttributeEvidence) -> Any:
     if a.role != "suppress":
         return None
-    return "bold red" if a.informed.ci[0] > a.floor else "bold green"
+    return "bold red" if a.readable else "bold green"

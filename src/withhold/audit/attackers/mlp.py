@@ -63,6 +63,7 @@ class Mlp:
             held_codes = torch.from_numpy(attribute_val.codes).to(device)
             rows = torch.from_numpy(np.flatnonzero(attribute.known)).to(device)
             per_epoch = steps_per_epoch(len(rows), self.batch)
+            judged = bool(attribute_val.known.any())
             best, best_state, since = float("inf"), copy.deepcopy(network.state_dict()), 0
             with progress.stage(f"attacker on {attribute.name}", self.epochs) as bar:
                 for epoch in range(self.epochs):
@@ -81,6 +82,9 @@ class Mlp:
                         optimiser.zero_grad(set_to_none=True)
                         loss.backward()
                         optimiser.step()
+                    if not judged:  # nothing to choose by: the last epoch it is
+                        bar.advance()
+                        continue
                     value = _held_out_error(network, held, held_codes, attribute.multilabel)
                     bar.advance(note=f"val error {100 * value:.1f} %")
                     since += 1
@@ -88,7 +92,8 @@ class Mlp:
                         best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
                     if since >= self.patience or best == 0.0:
                         break
-        network.load_state_dict(best_state)
+        if judged:
+            network.load_state_dict(best_state)
         return MlpPrediction(network.eval().cpu().frozen(), mean, scale)
 
 
@@ -111,11 +116,13 @@ class MlpPrediction:
 
 
 def _standard(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    scale = x.std(axis=0)
-    # A feature that never moves in the release says nothing; do not blow up its rounding.
-    dead = scale < 1e-6 * max(float(scale.max(initial=0)), 1e-12)
-    scale[dead | (scale == 0)] = 1.0
-    return x.mean(axis=0), scale
+    mean = x.mean(axis=0, dtype=np.float64)
+    pieces = np.array_split(x, max(len(x) // 4096, 1))
+    scale = np.sqrt(np.sum([np.square(p - mean).sum(axis=0) for p in pieces], axis=0) / len(x))
+    # A feature that never moves in the release says nothing; do not blow up its rounding. What
+    # rounding is depends on the feature alone: a small one beside large ones may hold the leak.
+    scale[scale <= 1e-7 * np.abs(mean)] = 1.0
+    return mean.astype(np.float32), scale.astype(np.float32)
 
 
 @torch.no_grad()
@@ -124,8 +131,6 @@ def _held_out_error(network: AttributeNet, x: Tensor, codes: Tensor, multilabel:
     network.eval()
     p = torch.cat([network(piece)[1] for piece in x.split(4096)])
     known = codes >= 0
-    if not bool(known.any()):
-        return float("inf")
     guess = (p > 0).long() if multilabel else p.argmax(dim=1)
     wrong = (guess != codes)[known].float().mean()
     if float(wrong) == 0.0:

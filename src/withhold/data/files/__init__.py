@@ -7,13 +7,14 @@ Nothing here knows what an attribute is; `withhold.dataset` gives columns their 
 from withhold.data.files import csv, npz, npz_sink, parquet  # noqa: F401
 from withhold.data.files.features import FeatureLayout
 from withhold.data.files.load import load_features
-from withhold.data.files.sink import Sink, open_sink, same_file
+from withhold.data.files.sink import Sink, check_sink, open_sink, same_file
 from withhold.data.files.source import Source, open_source
 
 __all__ = [
     "FeatureLayout",
     "Sink",
     "Source",
+    "check_sink",
     "load_features",
     "open_sink",
     "open_source",

@@ -128,6 +128,14 @@ def open_sink(
     Only Parquet can hold metadata; the other formats drop it.
     """
     path = Path(path)
+    suffix = check_sink(path)
+    if metadata:
+        schema = schema.with_metadata({**(schema.metadata or {}), **metadata})
+    return _SINKS[suffix](path, schema)
+
+
+def check_sink(path: Path) -> str:
+    """The suffix of a file that can be written; an error where it cannot."""
     suffix = known_suffix(path, _SINKS, "write")
     folder = Path(os.path.realpath(path)).parent
     if path.is_dir():
@@ -136,9 +144,7 @@ def open_sink(
         raise UserError(f"cannot write {path}: there is no folder {folder}; make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UserError(f"cannot write {path}: no permission to write in the folder {folder}")
-    if metadata:
-        schema = schema.with_metadata({**(schema.metadata or {}), **metadata})
-    return _SINKS[suffix](path, schema)
+    return suffix
 
 
 def same_file(a: Any, b: Any) -> bool:

@@ -6,6 +6,7 @@ linear one cannot: on AudioMNIST about 90 % of the speakers.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,7 +73,10 @@ class Leace:
     ) -> LeaceModifier:
         """Erase every suppressed attribute at once; records with a missing label are left out."""
         try:
-            from concept_erasure import LeaceFitter
+            with warnings.catch_warnings():
+                # On import it calls torch.jit.script, which newer versions of torch deprecate.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                from concept_erasure import LeaceFitter
         except ImportError as error:
             raise UserError(
                 "method 'leace' needs the package concept-erasure: pip install 'withhold[leace]'"
