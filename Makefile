@@ -6,13 +6,17 @@ export WITHHOLD_DATA ?= ../shared/data
 # Two test processes share the cores; threads must not spin while they wait (see cli/main.py).
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: demo test lint format clean
+.PHONY: demo test kills lint format clean
 
 demo: .venv/ready
 	$(BIN)/withhold demo -o demo
 
 test: lint
 	$(BIN)/pytest -n 2
+
+# Fifty kills of `fit` and `transform` at random moments; about ten minutes.
+kills: .venv/ready
+	WITHHOLD_KILLS=50 $(BIN)/pytest -s tests/cli/test_kills.py
 
 lint: .venv/ready
 	$(BIN)/ruff format --check .

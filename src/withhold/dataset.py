@@ -334,6 +334,12 @@ class Dataset:
                 known = self.table.column_names
                 hint = did_you_mean(name, known) or f" (columns: {listing(known)})"
                 raise UserError(f"column '{name}' is not in {self.name}{hint}")
+        for name, labels in self.multilabel.items():
+            if name in self.table.column_names and name not in labels:
+                raise UserError(
+                    f"'{name}' names both a column of {self.name} and a multi-label attribute;"
+                    " choose another name for the attribute"
+                )
         if self.group and pa.types.is_nested(self.table[self.group].type):
             raise UserError(
                 f"group column '{self.group}' of {self.name} is {self.table[self.group].type};"

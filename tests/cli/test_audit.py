@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -58,3 +59,13 @@ def test_split_of_the_options_is_used(place: Path, cli: Run) -> None:
     found = cli(*audit, "--test", "take>=30", "--json").json
     held = sum(t >= 30 for t in pq.read_table("data.parquet")["take"].to_pylist())
     assert found["settings"]["test"] == held
+
+
+def test_wide_columns_are_matched_by_name(place: Path, cli: Run) -> None:
+    frame = pd.read_csv("wide.csv")
+    frame[frame.columns[::-1]].to_csv("turned.csv", index=False)
+    options = ("--features", "f_*", "--suppress", "secret", "--exclude", "loud,fast,take,person")
+    found = cli("audit", "wide.csv", "turned.csv", *options, "-o", "a", "--json").json
+    assert found["utility"]["distortion"] == 0
+    secret = found["attributes"]["secret"]
+    assert secret["ignorant"]["accuracy"] == secret["original"]["accuracy"]

@@ -1,4 +1,4 @@
-"""Kill `fit` and `transform` at random moments: nothing half-written, and the same bytes in the end.
+"""Kill `fit` and `transform` at random moments: nothing half-written, the same bytes in the end.
 
 `WITHHOLD_KILLS=50` (`make kills`) kills 50 times; without it, 4 times. What a kill hit is told at
 the end: run with `-s` to read it.
@@ -31,14 +31,14 @@ from .conftest import snapshot
 
 WITHHOLD = Path(sys.executable).with_name("withhold")
 KILLS = int(os.environ.get("WITHHOLD_KILLS", "4"))
-ROWS = 300_000
+ROWS = 200_000
 # Epochs of a few milliseconds and many of them, so that kills hit the saving of checkpoints too.
 CONFIG = {
     "hidden": [64],
-    "epochs": 150,
+    "epochs": 60,
     "batch": 64,
-    "attribute_model": {"epochs": 100, "hidden": [64, 32], "batch": 64},
-    "contrastive": {"epochs": 100, "batch": 64, "projection": 16},
+    "attribute_model": {"epochs": 40, "hidden": [64, 32], "batch": 64},
+    "contrastive": {"epochs": 40, "batch": 64, "projection": 16},
 }
 FIT = ("fit", "data.parquet", "--suppress", "secret", "--preserve", "useful",
        "--config", "mass.yaml", "-q", "-o")  # fmt: skip
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SI
 
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data to fit on, a bundle of it (the unbroken run), and data that take a while to transform"""
+    """Data to fit on, and data that take a while to transform."""
     folder = tmp_path_factory.mktemp("kills")
     world = two_attributes(600, 24, separation_suppress=2, separation_preserve=2, seed=1)
     Dataset.from_arrays(world.x, world.attributes).write(folder / "data.parquet")
@@ -74,13 +74,19 @@ class Killer:
 
     def start(self) -> subprocess.Popen[bytes]:
         command = [str(WITHHOLD), *self.arguments, self.output.name]
-        return subprocess.Popen(command, cwd=self.ground, stderr=subprocess.PIPE)
+        with self.log.open("wb") as log:
+            return subprocess.Popen(command, cwd=self.ground, stderr=log)
+
+    @property
+    def log(self) -> Path:
+        """What the command says, for when it fails; outside the ground, which must stay tidy."""
+        return self.ground.with_name("kills.log")
 
     def unbroken(self) -> float:
         """Seconds of a run that nobody disturbs, the first one's caches aside."""
         started = time.monotonic()
         process = self.start()
-        assert process.wait() == 0, process.communicate()
+        assert process.wait() == 0, self.log.read_text()
         return time.monotonic() - started
 
     def run(self, seconds: float) -> None:
@@ -99,15 +105,13 @@ class Killer:
                 left -= 1
                 self.check()
             else:
-                assert process.returncode == 0, process.communicate()
+                assert process.returncode == 0, self.log.read_text()
                 self.check()
                 assert self.output.exists()
                 self.check_end()
                 self.remove()
-            assert process.stderr is not None
-            process.stderr.close()
         process = self.start()
-        assert process.wait() == 0, process.communicate()
+        assert process.wait() == 0, self.log.read_text()
         self.check_end()
 
     def where(self) -> str:

@@ -156,6 +156,7 @@ ARGUMENTS: list[tuple[tuple[str, ...], str]] = [
     ((*F, *FIT, "--multilabel", "a"), "is not NAME=COLUMN"),
     ((*F, *FIT, "--multilabel", "=loud"), "is not NAME=COLUMN"),
     ((*F, *FIT, "--multilabel", "a=loud", "--multilabel", "a=fast"), "names 'a' twice"),
+    ((*F, *FIT, "--multilabel", "secret=loud,fast"), "names both a column of data.parquet and"),
     ((*F, *FIT, "--multilabel", "a=load"), "did you mean 'loud'?"),
     (("inspect", "data.parquet", "--preserve", "secret"), "name at least one with --suppress"),
     ((*A, "--suppress", "secrt", "-o", "a"), "did you mean 'secret'?"),

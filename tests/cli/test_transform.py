@@ -128,12 +128,12 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM"
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_memory_does_not_grow_with_the_data(place: Path) -> None:
-    """Twenty times the records (6 MB against 120 MB of features) take a few MB more at most."""
+    """Twenty times the records (3 MB against 60 MB of features) take a few MB more at most."""
     rng = np.random.default_rng(0)
-    x = rng.standard_normal((24_000, 64), dtype=np.float32)
-    data = Dataset.from_arrays(x, {"a": [i % 2 for i in range(24_000)]})
+    x = rng.standard_normal((12_000, 64), dtype=np.float32)
+    data = Dataset.from_arrays(x, {"a": [i % 2 for i in range(12_000)]})
     save_bundle(fit_bundle(data, Roles.of("a"), method="identity"), "wide")
-    batch = next(data.batches(24_000))
+    batch = next(data.batches(12_000))
 
     def peak(times: int) -> float:
         with pq.ParquetWriter("in.parquet", data.schema, compression="none") as writer:
@@ -143,7 +143,7 @@ def test_memory_does_not_grow_with_the_data(place: Path) -> None:
             [sys.executable, "-c", PEAK, "wide", "in.parquet", "out.parquet"],
             check=True, capture_output=True, text=True,
         )  # fmt: skip
-        assert pq.ParquetFile("out.parquet").metadata.num_rows == 24_000 * times
+        assert pq.ParquetFile("out.parquet").metadata.num_rows == 12_000 * times
         return int(found.stdout) / 1024
 
     few, many = peak(1), peak(20)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 import withhold
 from withhold.errors import UserError, did_you_mean, listing
@@ -45,6 +45,13 @@ class Recipe(BaseModel):
     rows: tuple[Row, ...] = ()
     paper_title: str = Field("", description="where the paper's figures are from")
 
+    @model_validator(mode="after")
+    def _table_is_whole(self) -> Recipe:
+        lacking = [n for n in ("data", "measure", "rows") if not getattr(self, n)]
+        if self.kind == "table" and lacking:
+            raise ValueError(f"a table needs '{lacking[0]}'")
+        return self
+
 
 def folders() -> list[Path]:
     """Where recipes live: in the installed package, and in a checkout."""
@@ -81,4 +88,5 @@ def _read(path: Path) -> Recipe:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"])
-        raise UserError(f"{path}: '{where}': {first['msg']}") from error
+        what = first["msg"].removeprefix("Value error, ")
+        raise UserError(f"{path}: " + (f"'{where}': {what}" if where else what)) from error

@@ -61,6 +61,10 @@ def audit(
         progress=progress,
     )
     after = Dataset.read(release, features=features, progress=progress)
+    columns, released = before.layout.columns, after.layout.columns
+    if columns != released and set(columns) == set(released):
+        # Wide columns are matched by name, whatever their order in the file.
+        after = after.with_features(after.x[:, [released.index(c) for c in columns]])
     evidence = evaluate(before, after, suppress, preserve, seed=seed, progress=progress)
     page = render(evidence, title=f"Audit of {release.name}")
     write_into(

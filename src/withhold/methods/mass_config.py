@@ -21,10 +21,10 @@ class MassConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     reconstruction: NonNegativeFloat = Field(1.0, description="w_rec, weight of ||x' - x|| (Eq. 4)")
-    suppression: Weights = Field(5.0, description="w^s, weight of the similarity (Eq. 2)")
-    entropy: Weights = Field(2.0, description="h^s, weight of the prediction's entropy (Eq. 3)")
+    suppression: Weights = Field(10.0, description="w^s, weight of the similarity (Eq. 2)")
+    entropy: Weights = Field(4.0, description="h^s, weight of the prediction's entropy (Eq. 3)")
     agnostic: NonNegativeFloat = Field(5.0, description="w^{r*}, weight of NT-Xent (Eq. 7)")
-    preservation: Weights = Field(0.5, description="w^r, weight of each preserved one (Eq. 8)")
+    preservation: Weights = Field(0.7, description="w^r, weight of each preserved one (Eq. 8)")
     similarity: Similarity = Field("cosine", description="sim^s of suppressed attributes")
     preserve_similarity: Similarity = Field("kl", description="sim^r of preserved attributes")
 
