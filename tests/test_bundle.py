@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load as load_tensors
-from support import TINY, mixed
 
+from support import TINY, mixed
 from withhold.bundle import FILES, Bundle, bundle_digest, load_bundle, save_bundle
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
@@ -207,7 +207,7 @@ def test_a_damaged_file_is_named(folder: Path, name: str, damage: str) -> None:
 
 
 def test_what_is_not_a_bundle_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no bundle at .*nowhere"):
+    with pytest.raises(UserError, match=r"no bundle at .*nowhere"):
         load_bundle(tmp_path / "nowhere")
     with pytest.raises(UserError, match="is not a bundle"):
         load_bundle(tmp_path)
@@ -283,9 +283,11 @@ def test_a_kill_between_the_two_renames_loses_nothing(
             raise KeyboardInterrupt
         real(source, target)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(os, "rename", dies)
-        save_bundle(fit_bundle(mixed(), ROLES, method="constant"), folder)
+    constant = fit_bundle(mixed(), ROLES, method="constant")
+    monkeypatch.setattr(os, "rename", dies)
+    with pytest.raises(KeyboardInterrupt):
+        save_bundle(constant, folder)
+    monkeypatch.undo()
     assert load_bundle(folder).method == "mass"
     assert contents(folder) == before
 

@@ -96,3 +96,8 @@ def test_indices_are_uniform_and_below_the_number_of_choices(choices: int) -> No
     chi_square = ((counts - expected) ** 2 / expected).sum()
     freedom = choices - 1
     assert chi_square <= freedom + 5 * np.sqrt(2 * freedom)
+
+
+def test_negative_zero_is_the_same_record_as_zero() -> None:
+    x = np.zeros((1, 4), np.float32)
+    assert (keyed_words(b"k" * 32, x, 4) == keyed_words(b"k" * 32, -x, 4)).all()

@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from support import TINY, Interrupted, Recorder, codes, mixed, of_world
 
+from support import TINY, Interrupted, Recorder, codes, mixed, of_world
 from withhold import Dataset, Suppressor, load
 from withhold.data.worlds import two_attributes
 from withhold.errors import UserError
@@ -324,7 +324,7 @@ def test_wrong_settings_are_named(
 
 
 def test_labels_that_do_not_fit(x: FloatArray, frame: pd.DataFrame, data: Dataset) -> None:
-    with pytest.raises(UserError, match="requires y to be passed.*attributes=frame"):
+    with pytest.raises(UserError, match=r"requires y to be passed.*attributes=frame"):
         noise().fit(x)
     with pytest.raises(UserError, match="y has 10 records, X has 160"):
         noise().fit(x, frame["secret"][:10])
@@ -341,7 +341,7 @@ def test_labels_that_do_not_fit(x: FloatArray, frame: pd.DataFrame, data: Datase
 
 def test_features_that_do_not_fit(x: FloatArray, frame: pd.DataFrame, data: Dataset) -> None:
     made = noise().fit(x, attributes=frame)
-    with pytest.raises(ValueError, match="3 features.*expecting 7"):
+    with pytest.raises(ValueError, match=r"3 features.*expecting 7"):
         made.transform(x[:, :3])
     with pytest.raises(UserError, match=r"3 features.* 7\b"):
         made.transform(Dataset.from_arrays(x[:, :3]))

@@ -35,6 +35,9 @@ class RawSamples(Protocol):
     def rows(self, rows: npt.NDArray[np.int64]) -> RawSamples:
         """The same for some records."""
 
+    def fingerprint(self) -> str:
+        """What the views depend on beside the seed: samples, extractor, augmentation."""
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

@@ -24,7 +24,7 @@ def make_key(seed: int) -> bytes:
 def keyed_words(key: bytes, x: FloatArray, words: int) -> npt.NDArray[np.uint32]:
     """`words` uniform 32-bit words for each record of x: (n, d) -> (n, words)."""
     out = bytearray()
-    rows = np.ascontiguousarray(x, "<f4")
+    rows = np.ascontiguousarray(x + np.float32(0), "<f4")  # -0.0 and 0.0 are the same record
     for row in rows:
         seed = hashlib.blake2b(row.data, key=key, digest_size=32).digest()
         out += hashlib.shake_256(seed).digest(4 * words)

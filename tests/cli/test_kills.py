@@ -6,6 +6,7 @@ the end: run with `-s` to read it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -63,93 +64,135 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass
 class Killer:
-    """Runs one command again and again, killing it, until enough kills landed and it is done."""
+    """Runs one command again and again and kills it, until it was killed often enough.
+
+    Most kills come at a moment drawn evenly over a run. Some things last a millisecond, so that
+    such a kill would never hit them; every third kill is aimed, at one of `aims` in turn.
+    """
 
     ground: Path
     arguments: tuple[str, ...]
     output: Path
-    kills: int
-    seed: int
+    kills: int = 0
+    seed: int = 0
+    aims: tuple[str, ...] = ()
+    size: int = 0
     hit: Counter[str] = field(default_factory=Counter)
 
-    def start(self) -> subprocess.Popen[bytes]:
-        command = [str(WITHHOLD), *self.arguments, self.output.name]
-        with self.log.open("wb") as log:
-            return subprocess.Popen(command, cwd=self.ground, stderr=log)
+    @property
+    def work(self) -> Path:
+        """Where a fit keeps its epochs."""
+        return self.output.with_name(f"{self.output.name}.partial")
+
+    @property
+    def beside(self) -> Path:
+        """Where a transform writes until it is done."""
+        return self.output.with_name(f".{self.output.name}.partial")
+
+    @property
+    def making(self) -> Path:
+        """Where a fit puts its bundle together."""
+        return self.output.with_name(f".{self.output.name}.making")
 
     @property
     def log(self) -> Path:
         """What the command says, for when it fails; outside the ground, which must stay tidy."""
         return self.ground.with_name("kills.log")
 
-    def unbroken(self) -> float:
-        """Seconds of a run that nobody disturbs, the first one's caches aside."""
+    def start(self) -> subprocess.Popen[bytes]:
+        command = [str(WITHHOLD), *self.arguments, self.output.name]
+        with self.log.open("wb") as log:
+            return subprocess.Popen(command, cwd=self.ground, stderr=log)
+
+    def finish(self) -> float:
+        """Run to the end, undisturbed; returns the seconds it took."""
         started = time.monotonic()
-        process = self.start()
-        assert process.wait() == 0, self.log.read_text()
-        return time.monotonic() - started
+        assert self.start().wait() == 0, self.log.read_text()
+        seconds = time.monotonic() - started
+        self.check_end()
+        return seconds
 
     def run(self, seconds: float) -> None:
-        """Kill at moments drawn evenly over a run; a run that finishes first starts anew."""
+        """Kill, and start again, and in the end let it finish."""
         rng = random.Random(self.seed)
-        left = self.kills
-        while left:
-            process = self.start()
-            # A resumed run is shorter, so that the later moments are often past its end.
-            time.sleep(rng.uniform(0, seconds))
-            if process.poll() is None:
-                where = self.where()
-                process.kill()
-                process.wait()
-                self.hit[where] += 1
-                left -= 1
-                self.check()
-            else:
-                assert process.returncode == 0, self.log.read_text()
-                self.check()
-                assert self.output.exists()
+        for number in range(self.kills):
+            turn, aimed = divmod(number, 3)
+            aim = self.aims[turn % len(self.aims)] if aimed == 1 else ""
+            while not self.kill(aim, rng.uniform(0, seconds)):
+                # It was done before the moment came: all over again.
                 self.check_end()
                 self.remove()
-        process = self.start()
-        assert process.wait() == 0, self.log.read_text()
-        self.check_end()
+        self.finish()
 
-    def where(self) -> str:
-        """What the command is at, from the files it has written; a moment before the kill."""
+    def kill(self, aim: str, moment: float) -> bool:
+        """One kill, and what is true after it; False where the run was done first."""
+        before = self.stamps()
+        process = self.start()
+        if aim:
+            while process.poll() is None and not self.reached(aim):
+                time.sleep(0.0002)
+        else:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(moment)
+        process.kill()
+        code = process.wait()
+        assert code in (0, -signal.SIGKILL), self.log.read_text()
+        self.check()
+        if code == 0:
+            return False
+        self.hit[self.where(before)] += 1
         if self.output.exists():
-            return "after"
-        if (self.ground / f".{self.output.name}.making").exists():
-            return "saving the bundle"
-        if (self.ground / f".{self.output.name}.partial").exists():
-            return "writing the release"
-        work = self.ground / f"{self.output.name}.partial"
-        if not work.exists():
-            return "start-up"
-        names = [p.name for p in work.iterdir()]
-        saving = any(n.startswith(".") for n in names)
-        for stage in ("modifier", "contrastive", "attribute_useful", "attribute_secret"):
-            if any(stage in n for n in names):
-                return f"stage {stage}" + (", saving" if saving else "")
-        return "before the first epoch"
+            self.finish()
+            self.remove()
+        return True
+
+    def reached(self, aim: str) -> bool:
+        """Whether a run is at what the kill is aimed at."""
+        if aim == "checkpoint":
+            return self.work.exists() and any(n.startswith(".") for n in os.listdir(self.work))
+        if aim == "bundle":
+            return self.making.exists()
+        if aim == "renamed":
+            return self.output.exists()
+        return self.beside.exists() and self.beside.stat().st_size >= self.size
+
+    def stamps(self) -> dict[str, int]:
+        """Every file of the run, and when it was written."""
+        paths = [self.beside, self.making, *self.work.glob("*"), *self.making.glob("*")]
+        return {p.name: p.stat().st_mtime_ns for p in paths if p.exists()}
+
+    def where(self, before: dict[str, int]) -> str:
+        """What the kill hit, from what lies about."""
+        after = self.stamps()
+        if self.output.exists():
+            return "7 after the rename"
+        if self.making.exists():
+            return "6 putting the bundle together"
+        if self.beside.exists() and after != before:
+            all_there = self.beside.stat().st_size >= self.size
+            return "6 closing the release" if all_there else "2 writing the release"
+        if after == before:
+            return "1 start-up"
+        if any(name.startswith(".") for name in after):
+            return "5 saving an epoch"
+        newest = max(after, key=lambda name: after[name])
+        return f"3 training, {newest.rpartition('-')[0]}"
 
     def check(self) -> None:
         """Nothing half-written stands under the final name."""
         if not self.output.exists():
             return
         if self.output.suffix == ".parquet":
-            table = pq.read_table(self.output)
-            assert table.num_rows == ROWS
-            assert table["n"].to_pylist() == list(range(ROWS))
+            assert pq.read_table(self.output)["n"].to_pylist() == list(range(ROWS))
         else:
             load_bundle(self.output)
 
     def check_end(self) -> None:
-        """Nothing is left beside the result."""
-        assert self.leftovers() == []
-
-    def leftovers(self) -> list[str]:
+        """It is there, sound, and nothing is left beside it."""
+        assert self.output.exists()
+        self.check()
         known = {"data.parquet", "mass.yaml", "large.parquet", "bundle", "release.parquet"}
-        return sorted({p.name for p in self.ground.iterdir()} - known - {self.output.name})
+        assert {p.name for p in self.ground.iterdir()} <= known | {self.output.name}
 
     def remove(self) -> None:
         if self.output.is_dir():
@@ -159,9 +202,10 @@ class Killer:
 
 
 def test_fit(ground: Path) -> None:
-    whole = Killer(ground, FIT, ground / "bundle", 0, 0)
-    seconds = whole.unbroken()
-    killer = Killer(ground, FIT, ground / "killed", KILLS // 2, seed=11)
+    whole = Killer(ground, FIT, ground / "bundle")
+    seconds = whole.finish()
+    aims = ("checkpoint", "bundle", "renamed")
+    killer = Killer(ground, FIT, ground / "killed", KILLS // 2, seed=11, aims=aims)
     killer.run(seconds)
     assert snapshot(killer.output) == snapshot(whole.output)
     killer.remove()
@@ -170,10 +214,13 @@ def test_fit(ground: Path) -> None:
 
 def test_transform(ground: Path) -> None:
     if not (ground / "bundle").exists():
-        Killer(ground, FIT, ground / "bundle", 0, 0).unbroken()
-    whole = Killer(ground, TRANSFORM, ground / "release.parquet", 0, 0)
-    seconds = whole.unbroken()
-    killer = Killer(ground, TRANSFORM, ground / "killed.parquet", KILLS - KILLS // 2, seed=12)
+        Killer(ground, FIT, ground / "bundle").finish()
+    whole = Killer(ground, TRANSFORM, ground / "release.parquet")
+    seconds = whole.finish()
+    size = whole.output.stat().st_size
+    aims = ("closing", "renamed")
+    count = KILLS - KILLS // 2
+    killer = Killer(ground, TRANSFORM, ground / "killed.parquet", count, 12, aims, size)
     killer.run(seconds)
     assert killer.output.read_bytes() == whole.output.read_bytes()
     killer.remove()
@@ -181,5 +228,5 @@ def test_transform(ground: Path) -> None:
 
 
 def tell(command: str, seconds: float, killer: Killer) -> None:
-    hits = ", ".join(f"{where}: {count}" for where, count in sorted(killer.hit.items()))
+    hits = ", ".join(f"{where[2:]}: {count}" for where, count in sorted(killer.hit.items()))
     print(f"\n{command} ({seconds:.1f} s unbroken), {killer.kills} kills: {hits}")

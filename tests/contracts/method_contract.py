@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pytest
-from support import Recorder, mixed
 
+from support import Recorder, mixed
 from withhold.bundle import Bundle, load_bundle, save_bundle
 from withhold.dataset import Dataset
 from withhold.errors import UserError

@@ -6,7 +6,6 @@ from typing import Any
 
 from contracts.method_contract import MethodContract
 from support import TINY
-
 from withhold.methods import method_names
 
 # Settings that make a slow method quick; a method that is not here runs with its own.

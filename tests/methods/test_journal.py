@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from support import TINY, Interrupted, Recorder, mixed
 from torch import nn
 
+from support import TINY, Interrupted, Recorder, mixed
 from withhold.bundle import Bundle
 from withhold.dataset import Dataset
 from withhold.errors import UserError

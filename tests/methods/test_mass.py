@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from support import TINY, Recorder, codes, mixed, of_world
 
+from support import TINY, Recorder, codes, mixed, of_world
 from withhold.bundle import Bundle
 from withhold.data.worlds import two_attributes
 from withhold.dataset import Dataset
@@ -24,7 +24,7 @@ from withhold.fitting import fit_bundle
 from withhold.losses.reconstruction import reconstruction
 from withhold.methods import Journal, get_method, read_config
 from withhold.methods.mass import MassModifier, train_modifier
-from withhold.methods.mass_config import MassConfig
+from withhold.methods.mass.config import MassConfig
 from withhold.methods.modifier import Modifier
 from withhold.methods.stages.attribute_model import AttributeModelConfig, train_attribute_model
 from withhold.nets.device import threads
@@ -163,9 +163,10 @@ def test_missing_labels_are_said_and_masked() -> None:
 
 def test_classes_without_training_records_are_said() -> None:
     data = mixed()
-    colours = data.table["colour"].to_pylist()
-    parts = data.table["split"].to_pylist()
-    new = [f"new {i % 4}" if p == "test" else c for i, (c, p) in enumerate(zip(colours, parts))]
+    new = [
+        f"new {i % 4}" if row["split"] == "test" else row["colour"]
+        for i, row in enumerate(data.table.to_pylist())
+    ]
     said = Recorder()
     fit(Dataset.from_arrays(data.x, {"secret": data.table["secret"], "colour": new,
         "split": data.table["split"]}), progress=said)  # fmt: skip
@@ -206,6 +207,9 @@ class FakeRaw:
 
     def rows(self, rows: npt.NDArray[np.int64]) -> FakeRaw:
         return FakeRaw(self.x[rows], self.asked)
+
+    def fingerprint(self) -> str:
+        return "fake"
 
 
 def test_raw_views_are_used_where_the_dataset_has_raw_samples() -> None:

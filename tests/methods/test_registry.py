@@ -8,7 +8,7 @@ import pytest
 
 from withhold.errors import UserError
 from withhold.methods import get_method, method_names, read_config
-from withhold.methods.mass_config import MassConfig, weight_of
+from withhold.methods.mass.config import MassConfig, weight_of
 
 BASELINES = ("identity", "constant", "noise", "random-substitute", "leace")
 

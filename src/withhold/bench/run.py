@@ -25,8 +25,8 @@ from withhold.errors import UserError
 from withhold.fitting import fit_bundle
 from withhold.losses.entropy import prediction_entropy
 from withhold.methods import Journal, read_config
-from withhold.methods.mass import dataset_digest
 from withhold.methods.stages.attribute_model import AttributeModelConfig, train_attribute_model
+from withhold.methods.training import tensor_digest
 from withhold.nets.attribute import FrozenAttributeNet
 from withhold.nets.device import threads, threads_for
 from withhold.nets.space import Space
@@ -139,7 +139,7 @@ class FrozenModels:
         train = data.part("train")
         space = Space.of(train.x)
         x = space.enter(torch.from_numpy(train.x))
-        digest = dataset_digest(x)
+        digest = tensor_digest(x)
         models = {}
         # The very settings of `mass`, so that its own stages are found again in the journal.
         with threads(threads_for(512 * train.dimension * 256.0)):

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from withhold.atomic import write_bytes
 from withhold.losses.similarity import Similarity
 from withhold.methods.mass import AttributeTerm, MassModifier, modifier_losses
-from withhold.methods.mass_config import MassConfig
+from withhold.methods.mass.config import MassConfig
 from withhold.methods.training import adamw
 from withhold.nets.attribute import AttributeNet
 from withhold.nets.contrastive import ContrastiveNet

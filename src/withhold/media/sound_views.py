@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +42,14 @@ class SoundViews:
                 second[some] = self.extractor.finish(masked)
                 bar.advance(len(some))
         return first, second
+
+    def fingerprint(self) -> str:
+        """What the views depend on beside the seed."""
+        h = hashlib.sha256(b"crop 0.4, mask 0.5, version 1")
+        h.update(np.ascontiguousarray(self.sounds.values).data)
+        h.update(self.sounds.offsets.tobytes())
+        h.update(json.dumps(self.extractor.state()).encode())
+        return h.hexdigest()
 
     def rows(self, rows: npt.NDArray[np.int64]) -> SoundViews:
         """The same for some clips."""

@@ -72,3 +72,13 @@ def adamw(network: nn.Module, *, rate: float, decay: float) -> torch.optim.AdamW
     return torch.optim.AdamW(
         network.parameters(), lr=rate, weight_decay=decay, fused=device in ("cpu", "cuda")
     )
+
+
+def in_blocks(network: nn.Module, x: Tensor, rows: int = 4096) -> Tensor:
+    """network(x) without holding the activations of all records at once."""
+    return torch.cat([network(piece) for piece in x.split(rows)])
+
+
+def tensor_digest(x: Tensor) -> str:
+    """SHA-256 of the numbers of a tensor."""
+    return hashlib.sha256(x.detach().cpu().contiguous().numpy().data).hexdigest()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
-from support import codes, of_world
 
+from support import codes, of_world
 from withhold.data.worlds import full_leak
 from withhold.dataset import Dataset
 from withhold.fitting import fit_bundle

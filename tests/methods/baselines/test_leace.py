@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import PolynomialFeatures
-from support import codes, mixed, of_world
 
+from support import codes, mixed, of_world
 from withhold.data.worlds import full_leak, many_classes, two_attributes, xor
 from withhold.dataset import Dataset
 from withhold.errors import UserError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import of_world
 
+from support import of_world
 from withhold.data.worlds import no_leak
 from withhold.dataset import Dataset
 from withhold.fitting import fit_bundle

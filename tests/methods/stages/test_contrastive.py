@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from support import Recorder
 from torch import Tensor
 
+from support import Recorder
 from withhold.methods import Journal
 from withhold.methods.stages.contrastive import ContrastiveConfig, Views, train_contrastive
 from withhold.nets.contrastive import ContrastiveNet
@@ -40,6 +40,9 @@ class FakeRaw:
 
     def rows(self, rows: npt.NDArray[np.int64]) -> FakeRaw:
         return FakeRaw(self.x[rows])
+
+    def fingerprint(self) -> str:
+        return "fake"
 
 
 def train(

@@ -111,7 +111,7 @@ def train_contrastive(
         weight_decay=config.weight_decay,
     )
     stage = journal.stage(
-        "contrastive", data=digest, raw=raw is not None, seed=seed,
+        "contrastive", data=digest, raw=None if raw is None else raw.fingerprint(), seed=seed,
         config=config.model_dump(mode="json"),
     )  # fmt: skip
     first = stage.resume(network, optimiser)
