@@ -30,6 +30,7 @@ from withhold import __version__
 from withhold.atomic import recover_folder, replace_folder, writing_to
 from withhold.dataset import Dataset
 from withhold.errors import UserError
+from withhold.feasibility import telling_columns
 from withhold.methods import Modifier, get_method
 from withhold.roles import Roles
 
@@ -64,6 +65,11 @@ class Bundle:
         """Columns that hold the labels of suppressed attributes."""
         return list(self.input["label_columns"])
 
+    @property
+    def tells(self) -> dict[str, dict[str, float]]:
+        """Columns that tell of a suppressed attribute: {attribute: {column: best guess}}."""
+        return dict(self.input["tells"])
+
     def release(self, dataset: Dataset, *, keep_labels: bool = False) -> Dataset:
         """The dataset that leaves the house: modified features, suppressed labels left out."""
         released = dataset.with_features(self.modifier.transform(dataset.x))
@@ -92,6 +98,7 @@ def describe(
             "features": dataset.dimension,
             "columns": list(dataset.layout.columns),
             "label_columns": [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))],
+            "tells": telling_columns(dataset, roles),
             "sha256": dataset.digest(),
         },
         {

@@ -26,7 +26,7 @@ from .conftest import Run, snapshot
 def test_release_differs_in_the_features_alone(place: Path, cli: Run, file: str) -> None:
     ran = cli("transform", "bundle", file, "-o", "r.parquet", "--json", "--quiet")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.json == {"release": "r.parquet", "records": 240, "dropped": ["secret"]}
+    assert ran.json == {"release": "r.parquet", "records": 240, "dropped": ["secret"], "tells": {}}
     before, after = pq.read_table(file), pq.read_table("r.parquet")
     others = [c for c in before.column_names if c not in ("x", "secret")]
     assert after.column_names == ["x", *others]
@@ -44,6 +44,24 @@ def test_labels_stay_where_asked(place: Path, cli: Run) -> None:
     assert ran.out == "r.parquet: 240 records\n"
     before, after = pq.read_table("data.parquet"), pq.read_table("r.parquet")
     assert after["secret"].equals(before["secret"])
+
+
+def test_a_column_that_gives_the_suppressed_away_is_named_and_can_be_left_out(
+    place: Path, cli: Run
+) -> None:
+    table = pq.read_table("data.parquet")
+    table = table.append_column("alias", table["secret"])
+    pq.write_table(table, "told.parquet")
+    fit = ("fit", "told.parquet", "--suppress", "secret", "--method", "constant", "-o", "b")
+    assert cli(*fit, "-q").code == 0
+    ran = cli("transform", "b", "told.parquet", "-o", "r.parquet")
+    assert "warning: the release keeps columns that tell of 'secret'" in ran.err
+    assert "alias (100.0 %)" in ran.err
+    ran = cli("transform", "b", "told.parquet", "-o", "r.parquet", "--drop", "alias")
+    assert "tell" not in ran.err
+    assert "alias" not in pq.read_schema("r.parquet").names
+    ran = cli("transform", "b", "told.parquet", "-o", "r.parquet", "--drop", "alais")
+    assert "did you mean 'alias'" in ran.mistake
 
 
 def test_formats_give_one_release(place: Path, cli: Run) -> None:

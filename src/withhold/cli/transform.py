@@ -30,6 +30,9 @@ def transform(
             "--keep-labels", help="Keep the columns of the suppressed attributes in the release."
         ),
     ] = False,
+    drop: Annotated[
+        str, typer.Option(help="Other columns to leave out of the release, comma-separated.")
+    ] = "",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -41,14 +44,38 @@ def transform(
     loaded = load_bundle(bundle)
     source = open_source(data)
     progress = choose_progress(quiet)
-    drop = [] if keep_labels else [c for c in loaded.label_columns if c in source.schema.names]
+    names = source.schema.names
+    gone = [] if keep_labels else [c for c in loaded.label_columns if c in names]
+    gone += [c for c in _asked(drop, names, source.name) if c not in gone]
     spec = features or loaded.feature_spec
-    records = stream(loaded, source, output, features=spec, drop=drop, progress=progress)
+    records = stream(loaded, source, output, features=spec, drop=gone, progress=progress)
+    kept = {
+        attribute: {c: rate for c, rate in columns.items() if c in names and c not in gone}
+        for attribute, columns in loaded.tells.items()
+    }
     if as_json:
-        print_json({"release": str(output), "records": records, "dropped": drop})
+        print_json({"release": str(output), "records": records, "dropped": gone, "tells": kept})
     elif not quiet:
-        gone = f" (left out: {', '.join(drop)})" if drop else ""
-        typer.echo(f"{output}: {records:,} records{gone}")
+        without = f" (left out: {', '.join(gone)})" if gone else ""
+        typer.echo(f"{output}: {records:,} records{without}")
+    for attribute, columns in kept.items():
+        if columns:
+            shown = ", ".join(f"{c} ({100 * rate:.1f} %)" for c, rate in columns.items())
+            progress.say(
+                f"warning: the release keeps columns that tell of '{attribute}' (best guess from"
+                f" each alone): {shown}; leave them out with --drop {','.join(columns)}"
+            )
+
+
+def _asked(drop: str, names: list[str], name: str) -> list[str]:
+    """The columns of --drop, checked."""
+    from withhold.errors import UserError, did_you_mean
+
+    columns = [c.strip() for c in drop.split(",") if c.strip()]
+    for column in columns:
+        if column not in names:
+            raise UserError(f"column '{column}' is not in {name}{did_you_mean(column, names)}")
+    return columns
 
 
 def stream(
