@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from withhold.dataset import Dataset, encode_any
+from withhold.dataset import Dataset
 from withhold.errors import UserError
+from withhold.tables import encode_any
 
 N, D = 60, 3
 X = np.random.default_rng(0).standard_normal((N, D)).astype(np.float32)

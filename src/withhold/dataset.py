@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.attribute import Attribute, as_whole_numbers, encode, gather
+from withhold.attribute import Attribute, encode, gather
 from withhold.data.files import FeatureLayout, load_features, open_sink, open_source
 from withhold.errors import UserError, did_you_mean, listing
 from withhold.progress import Progress, Silent
 from withhold.splits import PARTS, assign_parts, records_where
+from withhold.tables import RECORD, bare_table, canonical_bytes, encode_any, to_table
 
 FloatArray = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
 SPLIT = "split"
-RECORD = "__record__"
 
 
 class RawSamples(Protocol):
@@ -82,7 +82,7 @@ class Dataset:
             batches = list(file.batches(columns=others)) if others else []
         data = cls(
             x,
-            pa.Table.from_batches(batches) if batches else _bare(len(x)),
+            pa.Table.from_batches(batches) if batches else bare_table(len(x)),
             layout.with_dimension(x.shape[1]) if layout.dimension is None else layout,
             file.schema,
             file.name,
@@ -112,7 +112,7 @@ class Dataset:
         if not np.isfinite(array).all():
             row = int(np.argmin(np.isfinite(array).all(axis=1)))
             raise UserError(f"features of record {row} (the first is 0) are NaN or infinite")
-        table = _to_table(attributes, len(array))
+        table = to_table(attributes, len(array))
         if table.num_rows != len(array):
             raise UserError(
                 f"attributes have {table.num_rows:,} records, the features {len(array):,}"
@@ -210,7 +210,7 @@ class Dataset:
         keep = [c for c in self.table.column_names if c not in gone]
         return replace(
             self,
-            table=self.table.select(keep) if keep else _bare(len(self)),
+            table=self.table.select(keep) if keep else bare_table(len(self)),
             schema=pa.schema([f for f in self.schema if f.name not in gone], self.schema.metadata),
             group=None if self.group in gone else self.group,
             multilabel={k: v for k, v in self.multilabel.items() if k not in lost},
@@ -306,7 +306,7 @@ class Dataset:
         h.update(np.ascontiguousarray(self.x).data)
         for name in sorted({*self.table.column_names} - {RECORD}):
             h.update(name.encode())
-            for piece in _canonical(self.table[name]):
+            for piece in canonical_bytes(self.table[name]):
                 h.update(piece)
         return h.hexdigest()
 
@@ -357,39 +357,6 @@ class Dataset:
             )
 
 
-def encode_any(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Integers for a column of any type; each missing value is a group of its own."""
-    codes = column.combine_chunks().dictionary_encode().indices.fill_null(-1)
-    codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
-    lone = np.flatnonzero(codes < 0)
-    codes[lone] = codes.max(initial=0) + 1 + np.arange(len(lone))
-    return codes  # type: ignore[no-any-return]
-
-
-def _canonical(column: pa.ChunkedArray) -> Iterator[bytes]:
-    """Bytes that say what a column holds, whatever its chunks, integer widths and encoding.
-
-    Integers that met a null in numpy or pandas are floats there, and are integers again here.
-    """
-    if pa.types.is_nested(column.type):
-        yield repr(column.to_pylist()).encode()
-        return
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
-        column = as_whole_numbers(column)
-    # Encoded anew, so that the values stand in the order of the records.
-    whole = column.dictionary_encode().unify_dictionaries().combine_chunks()
-    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-    yield repr(whole.dictionary.to_pylist()).encode()
-    yield whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).tobytes()
-
-
-def _bare(n: int) -> pa.Table:
-    """A table for records without attributes: one without columns would forget its length."""
-    return pa.table({RECORD: pa.array(np.arange(n))})
-
-
 def _layout(names: Sequence[str] | None, dimension: int, name: str) -> FeatureLayout:
     """One list column `x`, or a column for each of `names`."""
     if names is None:
@@ -398,35 +365,3 @@ def _layout(names: Sequence[str] | None, dimension: int, name: str) -> FeatureLa
     if len(columns) != dimension or len(set(columns)) != dimension:
         raise UserError(f"{dimension} features need {dimension} different names, not {columns}")
     return FeatureLayout(columns, dimension, columns, False, name)
-
-
-def _to_table(attributes: Any, n: int) -> pa.Table:
-    if attributes is None or (isinstance(attributes, Mapping) and not attributes):
-        return _bare(n)
-    if isinstance(attributes, Mapping):
-        columns = {name: _to_column(name, values) for name, values in attributes.items()}
-        for name, column in columns.items():
-            if len(column) != n:
-                raise UserError(
-                    f"attribute '{name}' has {len(column):,} records, the features {n:,}"
-                )
-        return pa.table(columns)
-    source = open_source(attributes)
-    return pa.Table.from_batches(list(source.batches()), source.schema)
-
-
-def _to_column(name: str, values: Any) -> pa.Array:
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        return values
-    array = np.asarray(values) if not isinstance(values, list) else None
-    if array is not None and array.ndim == 2:
-        flat = pa.array(np.ascontiguousarray(array).reshape(-1))
-        return pa.FixedSizeListArray.from_arrays(flat, array.shape[1])
-    if array is not None and array.dtype.kind in "US":
-        return pa.array([str(v) for v in array])
-    try:
-        # Objects that mix text and NaN are pandas' way of saying missing.
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        said = str(error).partition("\n")[0]
-        raise UserError(f"attribute '{name}' cannot be read: {said}; give it one type") from error
