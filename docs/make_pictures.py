@@ -4,6 +4,7 @@ make demo && .venv/bin/python docs/make_pictures.py demo/audit.json
 """
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -17,5 +18,9 @@ console = Console(record=True, width=100, file=io.StringIO())
 console.print("$ withhold demo", style="bold")
 print_table(evidence, console=console, title="What can be inferred from the release")
 picture = Path(__file__).parent / "pictures" / "demo.svg"
-picture.write_text(console.export_svg(title="withhold demo", unique_id="demo"))
+svg = console.export_svg(title="withhold demo", unique_id="demo")
+# rich names a font on the network; the reader's own monospace font serves.
+svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+svg = "\n".join(line.rstrip() for line in svg.splitlines() if line.strip())
+picture.write_text(svg.replace("Fira Code", "monospace") + "\n")
 print(picture)

@@ -39,8 +39,9 @@ def print_table(evidence: Evidence, *, console: Console | None = None, title: st
         )
     console.print(table)
     console.print(
-        "accuracy in %, on held-out records; frozen: a model of the originals (the papers'"
-        " figure);\nretrained: one trained on the release, which is what an attacker does",
+        "accuracy in % on held-out records"
+        "\nfrozen model: trained on the originals, the figure that papers report"
+        "\nretrained: trained on the release, which is what an attacker does",
         style="dim",
         highlight=False,
     )
