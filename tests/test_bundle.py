@@ -15,8 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load as load_tensors
 
+import withhold.bundle
 from support import TINY, mixed
 from withhold.bundle import FILES, Bundle, bundle_digest, load_bundle, save_bundle
+from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
 from withhold.roles import Roles
@@ -255,14 +257,14 @@ def test_a_write_that_fails_leaves_the_old_one(
 ) -> None:
     before = contents(folder)
     constant = fit_bundle(mixed(), ROLES, method="constant")
-    real = Path.write_bytes
+    real = withhold.bundle.write_synced
 
-    def full(self: Path, data: bytes) -> int:
-        if self.name == "history.json":
+    def full(path: Path, data: bytes) -> None:
+        if path.name == "history.json":
             raise OSError(28, "No space left on device")
-        return real(self, data)
+        real(path, data)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr("withhold.bundle.write_synced", full)
     with pytest.raises(UserError, match="the disk is full"):
         save_bundle(constant, folder)
     assert contents(folder) == before
@@ -324,3 +326,16 @@ def test_an_empty_folder_is_filled(bundle: Bundle, tmp_path: Path) -> None:
 def test_a_place_that_is_not_there_is_the_users_error(bundle: Bundle, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="does not exist"):
         save_bundle(bundle, tmp_path / "no" / "such" / "place")
+
+
+def test_a_release_has_no_suppressed_column_however_the_data_was_read() -> None:
+    rng = np.random.default_rng(0)
+    flags = {f"t{i}": rng.integers(0, 2, 60) for i in range(2)}
+    columns = flags | {"digit": np.arange(60) % 3}
+    x = rng.standard_normal((60, 4))
+    gathered = Dataset.from_arrays(x, columns, multilabel={"tags": ["t0", "t1"]})
+    bundle = fit_bundle(gathered, Roles.of("tags"), method="constant")
+    apart = bundle.release(Dataset.from_arrays(x, columns))
+    assert apart.table.column_names == ["digit"]
+    assert bundle.release(gathered).table.column_names == ["digit"]
+    assert not apart.schema.metadata

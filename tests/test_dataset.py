@@ -374,16 +374,17 @@ def test_a_split_does_not_divide_groups_unless_told():
 
 def test_a_drawn_split_is_the_same_for_a_fit_and_for_an_audit(tmp_path):
     data = example().without(["split"])
-    drawn = data.with_drawn_split(["speaker"], seed=3)
+    drawn = data.with_drawn_split(["speaker"])
     # The audit reads the data again, from another format, and may name other columns.
     data.write(tmp_path / "t.npz")
     again = Dataset.read(tmp_path / "t.npz", exclude=["loud"])
-    assert np.array_equal(again.with_drawn_split(["speaker"], seed=3).parts, drawn.parts)
-    changed = data.with_features(data.x[::-1]).with_drawn_split(["speaker"], seed=3)
+    assert np.array_equal(again.with_drawn_split(["speaker"]).parts, drawn.parts)
+    changed = data.with_features(data.x[::-1]).with_drawn_split(["speaker"])
     assert np.array_equal(changed.parts, drawn.parts)
-    assert not np.array_equal(data.with_drawn_split(["speaker"], seed=4).parts, drawn.parts)
+    # Nor do the roles matter: an audit may name fewer attributes, in another order.
+    assert np.array_equal(data.with_drawn_split(["age", "speaker"]).parts, drawn.parts)
     told = example()
-    assert told.with_drawn_split(["speaker"], seed=3) is told
+    assert told.with_drawn_split(["speaker"]) is told
 
 
 def test_a_drawn_split_divides_the_group_where_the_group_is_what_must_be_hidden():
@@ -391,9 +392,9 @@ def test_a_drawn_split_divides_the_group_where_the_group_is_what_must_be_hidden(
     people = np.repeat(np.arange(30), 10)
     columns = {"person": people, "gender": people % 2}
     data = Dataset.from_arrays(np.zeros((300, 1)), columns, group="person")
-    parts = data.with_drawn_split(["person"], seed=0).parts
+    parts = data.with_drawn_split(["person"]).parts
     assert set(people[parts == "test"]) == set(people[parts == "train"])
-    parts = data.with_drawn_split(["gender"], seed=0).parts
+    parts = data.with_drawn_split(["gender"]).parts
     assert not set(people[parts == "test"]) & set(people[parts == "train"])
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from withhold.keyed import keyed_index, keyed_normal, keyed_words, make_key
 
-KEY, OTHER = make_key(0), make_key(1)
+KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
 
 
 def records(n: int, d: int = 4, seed: int = 0) -> npt.NDArray[np.float32]:
@@ -18,18 +18,21 @@ def records(n: int, d: int = 4, seed: int = 0) -> npt.NDArray[np.float32]:
 
 
 def test_keys_are_of_32_bytes_and_differ() -> None:
-    keys = {make_key(seed) for seed in range(100)}
+    x = records(5)
+    keys = {make_key(seed, x) for seed in range(100)}
     assert len(keys) == 100
     assert {len(key) for key in keys} == {32}
-    assert make_key(5) == make_key(5)
+    assert make_key(5, x) == make_key(5, x.copy())
+    # The seed is no secret; without the training data the key cannot be had.
+    assert make_key(5, x) != make_key(5, x + np.float32(1e-6))
 
 
 def test_the_draws_are_the_same_for_ever() -> None:
     """A release must be reproducible from its bundle: these figures may never change."""
     x = np.array([[0.0, 1.0], [-2.5, 3.0]], np.float32)
-    assert make_key(0).hex()[:16] == "7358eb46a551eb77"
-    assert keyed_words(KEY, x, 2).tolist() == [[364741001, 3566771648], [4103997181, 460927827]]
-    assert keyed_index(KEY, x, 10).tolist() == [4, 3]
+    assert make_key(0, x).hex()[:16] == "69df163124a43231"
+    assert keyed_words(KEY, x, 2).tolist() == [[621129630, 372154784], [857725554, 1035377807]]
+    assert keyed_index(KEY, x, 10).tolist() == [4, 1]
 
 
 @settings(max_examples=50, deadline=None)

@@ -32,6 +32,14 @@ def explain_write(error: OSError, target: Path) -> str:
     return f"{target} cannot be written: {error.strerror or error}"
 
 
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a file and wait until the disk has it."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def write_bytes(target: Path, data: bytes, *, sync: bool = True) -> None:
     """Write a file under a temporary name and rename it; a kill leaves the old one or the new."""
     write_together({target: data}, sync=sync)

@@ -54,11 +54,11 @@ class Attribute:
 
     @property
     def majority(self) -> float:
-        """The rate of the commonest answer among labelled records (mean over labels)."""
+        """The rate of the commonest answer among what is labelled (of each label, its own)."""
         if self.multilabel:
-            known = np.maximum((self.codes >= 0).sum(axis=0), 1)
-            rate = self.counts / known
-            return float(np.maximum(rate, 1 - rate).mean())
+            known = (self.codes >= 0).sum(axis=0)
+            common = np.maximum(self.counts, known - self.counts)
+            return float(common.sum() / max(int(known.sum()), 1))
         return float(self.counts.max(initial=0) / max(int(self.counts.sum()), 1))
 
     def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Attribute:

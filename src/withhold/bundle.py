@@ -16,7 +16,7 @@ import json
 import platform
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,13 @@ from pydantic import BaseModel
 from safetensors.numpy import load, save
 
 from withhold import __version__
-from withhold.atomic import recover_folder, replace_folder, writing_to
+from withhold.atomic import recover_folder, replace_folder, write_synced, writing_to
 from withhold.dataset import Dataset
 from withhold.errors import UserError
-from withhold.feasibility import telling_columns
+from withhold.feasibility import checked_columns, telling_columns
 from withhold.methods import Modifier, get_method
 from withhold.roles import Roles
+from withhold.tables import bare_schema
 
 SCHEMA = 1
 FILES = ("bundle.json", "weights.safetensors", "history.json")
@@ -66,6 +67,11 @@ class Bundle:
         return list(self.input["label_columns"])
 
     @property
+    def checked_columns(self) -> list[str]:
+        """Columns of the fitted data of which `tells` knows."""
+        return list(self.input["checked"])
+
+    @property
     def tells(self) -> dict[str, dict[str, float]]:
         """Columns that tell of a suppressed attribute: {attribute: {column: best guess}}."""
         return dict(self.input["tells"])
@@ -73,8 +79,12 @@ class Bundle:
     def release(self, dataset: Dataset, *, keep_labels: bool = False) -> Dataset:
         """The dataset that leaves the house: modified features, suppressed labels left out."""
         released = dataset.with_features(self.modifier.transform(dataset.x))
-        present = [n for n in self.roles.suppress if n in dataset.attribute_names]
-        return released if keep_labels else released.without(present)
+        # By column, however this dataset was read: as several binary columns, or excluded.
+        gone = {*self.label_columns, *self.roles.suppress}
+        present = [c for c in dataset.table.column_names if c in gone]
+        present += [n for n in dataset.multilabel if n in gone]
+        released = released if keep_labels else released.without(present)
+        return replace(released, schema=bare_schema(released.schema))
 
 
 def describe(
@@ -92,15 +102,7 @@ def describe(
         roles,
         config.model_dump(mode="json"),
         seed,
-        {
-            "name": dataset.name,
-            "records": len(dataset),
-            "features": dataset.dimension,
-            "columns": list(dataset.layout.columns),
-            "label_columns": [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))],
-            "tells": telling_columns(dataset, roles),
-            "sha256": dataset.digest(),
-        },
+        describe_input(dataset, roles),
         {
             "withhold": __version__,
             "torch": torch.__version__,
@@ -109,6 +111,23 @@ def describe(
         },
         history,
     )
+
+
+def describe_input(dataset: Dataset, roles: Roles) -> dict[str, Any]:
+    """What decides a fit beside its settings: the data, and how it was read."""
+    return {
+        "name": dataset.name,
+        "records": len(dataset),
+        "features": dataset.dimension,
+        "columns": list(dataset.layout.columns),
+        "label_columns": [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))],
+        "group": dataset.group,
+        "multilabel": {name: list(labels) for name, labels in dataset.multilabel.items()},
+        "raw": None if dataset.raw is None else dataset.raw.fingerprint(),
+        "checked": checked_columns(dataset, roles),
+        "tells": telling_columns(dataset, roles),
+        "sha256": dataset.digest(),
+    }
 
 
 def save_bundle(bundle: Bundle, folder: str | Path) -> None:
@@ -139,8 +158,8 @@ def save_bundle(bundle: Bundle, folder: str | Path) -> None:
         made.mkdir()
         try:
             for name, data in contents.items():
-                (made / name).write_bytes(data)
-            (made / "SHA256SUMS").write_bytes(_sums(contents))
+                write_synced(made / name, data)
+            write_synced(made / "SHA256SUMS", _sums(contents))
             replace_folder(made, target)
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)

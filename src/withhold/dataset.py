@@ -240,19 +240,17 @@ class Dataset:
         )
         return self.with_column(SPLIT, pa.array(parts.tolist()))
 
-    def with_drawn_split(self, stratify: Sequence[str], *, seed: int) -> Dataset:
-        """The same where the data has a split; else one drawn from the seed.
+    def with_drawn_split(self, suppress: Sequence[str]) -> Dataset:
+        """The same where the data has a split; else one that everybody draws alike.
 
-        The draw depends on the records' number, labels and groups and on the seed alone, so a fit
-        and an audit of the same data agree on which records the fit must not see.
+        It depends on the number of records and their groups, and not on a seed or on the roles: a
+        fit and any later audit of the same data must agree on which records the fit never saw.
         """
         if self.parts is not None:
             return self
-        known = [n for n in stratify if n in self.attribute_names]
         # Where the group itself is to be hidden, a test part of other groups could not show it:
         # nobody can name a person whom they never met.
-        grouped = False if self.group in known else None
-        return self.with_split(stratify=known, grouped=grouped, seed=seed)
+        return self.with_split(grouped=False if self.group in suppress else None)
 
     def with_test_where(self, condition: str) -> Dataset:
         """The same records with a split: test where `COLUMN OP VALUE` holds (`take>=30`)."""

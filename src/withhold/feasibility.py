@@ -109,6 +109,12 @@ def telling_columns(dataset: Dataset, roles: Roles) -> dict[str, dict[str, float
     return found
 
 
+def checked_columns(dataset: Dataset, roles: Roles) -> list[str]:
+    """The columns that `telling_columns` can judge: labels, where every suppressed one is too."""
+    labels = {n for n, a in dataset.labels().items() if not a.multilabel}
+    return [n for n in dataset.table.column_names if n in labels and {*roles.suppress} <= labels]
+
+
 def entropy(attribute: Attribute) -> float:
     """H(A) in bits, over labelled records."""
     return _bits(attribute.counts)

@@ -31,7 +31,7 @@ def fit_bundle(
     progress, journal = progress or Silent(), journal or Journal()
     settings, seed = read_config(method, config), _checked_seed(seed)
     roles.check(dataset)
-    split = dataset.with_drawn_split(roles.suppress, seed=seed)
+    split = dataset.with_drawn_split(roles.suppress)
     train = split.part("train")
     if not len(train):
         raise UserError(

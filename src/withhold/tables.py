@@ -55,6 +55,12 @@ def bare_table(n: int) -> pa.Table:
     return pa.table({RECORD: pa.array(np.arange(n))})
 
 
+def bare_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema without metadata: that of the source (pandas' index, how features were made,
+    whatever its writer put there) must not leave the house with a release."""
+    return pa.schema([field.remove_metadata() for field in schema])
+
+
 def encode_any(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """Integers for a column of any type; each missing value is a group of its own."""
     codes = column.combine_chunks().dictionary_encode().indices.fill_null(-1)

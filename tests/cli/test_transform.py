@@ -26,7 +26,10 @@ from .conftest import Run, snapshot
 def test_release_differs_in_the_features_alone(place: Path, cli: Run, file: str) -> None:
     ran = cli("transform", "bundle", file, "-o", "r.parquet", "--json", "--quiet")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.json == {"release": "r.parquet", "records": 240, "dropped": ["secret"], "tells": {}}
+    assert ran.json == {"release": "r.parquet", "records": 240, "dropped": ["secret"]} | {
+        "tells": {},
+        "unchecked": ["id"],
+    }
     before, after = pq.read_table(file), pq.read_table("r.parquet")
     others = [c for c in before.column_names if c not in ("x", "secret")]
     assert after.column_names == ["x", *others]
@@ -62,6 +65,18 @@ def test_a_column_that_gives_the_suppressed_away_is_named_and_can_be_left_out(
     assert "alias" not in pq.read_schema("r.parquet").names
     ran = cli("transform", "b", "told.parquet", "-o", "r.parquet", "--drop", "alais")
     assert "did you mean 'alias'" in ran.mistake
+
+
+def test_nothing_that_the_source_says_of_itself_is_in_the_release(place: Path, cli: Run) -> None:
+    table = pq.read_table("data.parquet").replace_schema_metadata({b"pandas": b"spk secret"})
+    pq.write_table(table, "talkative.parquet")
+    assert cli("transform", "bundle", "talkative.parquet", "-o", "r.parquet", "-q").code == 0
+    schema = pq.read_schema("r.parquet")
+    assert not schema.metadata
+    assert all(not (set(f.metadata or {}) - {b"PARQUET:field_id"}) for f in schema)
+    ran = cli("transform", "bundle", "talkative.parquet", "-o", "r.parquet")
+    assert "nobody knows what they tell" in ran.err
+    assert "id" in ran.err
 
 
 def test_formats_give_one_release(place: Path, cli: Run) -> None:

@@ -43,6 +43,11 @@ class AttributeEvidence:
         return any(tier.ci[0] > self.floor for tier in tiers)
 
     @property
+    def blind(self) -> bool:
+        """Whether the attacker cannot read the attribute from the original data either."""
+        return self.original.ci[0] <= self.majority
+
+    @property
     def nag(self) -> float | None:
         """(acc - majority) / (acc_original - majority), at least 0; None where undefined."""
         room = self.original.accuracy - self.majority
@@ -70,6 +75,12 @@ class Evidence:
             return "suppressed but still readable by an attacker: " + "; ".join(leaks)
         if not any(a.role == "suppress" for a in self.attributes.values()):
             return "nothing was named to be suppressed"
+        blind = [n for n, a in self.attributes.items() if a.role == "suppress" and a.blind]
+        if blind:
+            return (
+                f"the attackers tried do not read {', '.join(blind)} from the original data either,"
+                " so that they fail on the release shows nothing"
+            )
         return "what was suppressed is not distinguishable from the floor by the attackers tried"
 
     def to_dict(self) -> dict[str, Any]:

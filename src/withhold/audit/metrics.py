@@ -33,7 +33,11 @@ def score(logits: FloatArray, truth: Attribute) -> Score:
     if truth.multilabel:
         known = codes >= 0
         right = ((logits > 0) == (codes == 1))[known]
-        return Score(*_share(right), _balanced_labels(logits, codes), _cmap(logits, codes))
+        accuracy, _ = _share(right)
+        # The labels of one record are not independent: the interval counts records.
+        records = int(known.any(axis=1).sum())
+        interval = wilson(accuracy * records, records) if records else (0.0, 1.0)
+        return Score(accuracy, interval, _balanced_labels(logits, codes), _cmap(logits, codes))
     known = codes >= 0
     guess, codes = logits[known].argmax(axis=1), codes[known]
     right = guess == codes
@@ -43,7 +47,7 @@ def score(logits: FloatArray, truth: Attribute) -> Score:
     return Score(*_share(right), balanced)
 
 
-def wilson(right: int, n: int) -> tuple[float, float]:
+def wilson(right: float, n: int) -> tuple[float, float]:
     """The 95 % Wilson interval of a share: sound at 0 and 1, where the normal one has no width."""
     if n == 0:
         return (0.0, 1.0)

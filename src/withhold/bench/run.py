@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+import withhold
 from withhold.atomic import write_bytes
 from withhold.audit.attackers.mlp import Mlp
 from withhold.audit.evaluate import Split
@@ -181,6 +182,8 @@ def _key(recipe: Recipe, row: Row, data: Dataset) -> str:
             recipe.seed,
             recipe.measure,
             data.digest(),
+            repr(Mlp()),
+            withhold.__version__,
         ],
         sort_keys=True,
     )

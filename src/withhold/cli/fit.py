@@ -121,7 +121,7 @@ def _is_there(
     target: Path, dataset: Dataset, roles: Roles, wanted: dict[str, Any], overwrite: bool
 ) -> bool:
     """Whether this very fit is done already; refuses to replace anything else unasked."""
-    from withhold.bundle import is_bundle, load_bundle
+    from withhold.bundle import describe_input, is_bundle, load_bundle
 
     if not is_bundle(target) or overwrite:
         return False
@@ -130,7 +130,7 @@ def _is_there(
         same = (
             {"method": old.method, "config": old.config, "seed": old.seed} == wanted
             and old.roles == roles
-            and old.input["sha256"] == dataset.digest()
+            and old.input | {"name": ""} == describe_input(dataset, roles) | {"name": ""}
         )
     except UserError:
         same = False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from withhold.cli.options import Json, Quiet, check_dataset_target, choose_progress, print_json
+from withhold.errors import listing
 
 if TYPE_CHECKING:
     from withhold.bundle import Bundle
@@ -53,8 +54,11 @@ def transform(
         attribute: {c: rate for c, rate in columns.items() if c in names and c not in gone}
         for attribute, columns in loaded.tells.items()
     }
+    known = {*loaded.checked_columns, *loaded.input["columns"], *gone, "split"}
+    unchecked = [c for c in names if c not in known]
     if as_json:
-        print_json({"release": str(output), "records": records, "dropped": gone, "tells": kept})
+        result = {"release": str(output), "records": records, "dropped": gone}
+        print_json(result | {"tells": kept, "unchecked": unchecked})
     elif not quiet:
         without = f" (left out: {', '.join(gone)})" if gone else ""
         typer.echo(f"{output}: {records:,} records{without}")
@@ -65,6 +69,12 @@ def transform(
                 f"warning: the release keeps columns that tell of '{attribute}' (best guess from"
                 f" each alone): {shown}; leave them out with --drop {','.join(columns)}"
             )
+    if unchecked:
+        progress.say(
+            "warning: the release keeps columns of which nobody knows what they tell (no labels, or"
+            f" not in the fitted data): {listing(unchecked)};"
+            " leave them out with --drop where they should not leave"
+        )
 
 
 def _asked(drop: str, names: list[str], name: str) -> list[str]:
@@ -98,6 +108,7 @@ def stream(
 
     from withhold.data.files import FeatureLayout, open_sink
     from withhold.errors import UserError
+    from withhold.tables import bare_schema
 
     layout = FeatureLayout.resolve(source.schema, features, name=source.name)
     fitted = tuple(bundle.input["columns"])
@@ -105,7 +116,7 @@ def stream(
         # The same columns in another order: what the fit saw first must still come first.
         layout = replace(layout, columns=fitted, names=fitted)
     keep = [f for f in layout.release_schema(source.schema) if f.name not in drop]
-    schema = pa.schema(keep, source.schema.metadata)
+    schema = bare_schema(pa.schema(keep))
     dimension = bundle.modifier.dimension
     done = 0
     waiting: Future[Any] | None = None

@@ -21,6 +21,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from withhold.atomic import write_bytes, writing_to
+from withhold.nets.device import pick_device
 
 Entry = dict[str, Any]
 
@@ -47,6 +48,7 @@ class Journal:
             "torch": torch.__version__,
             "threads": torch.get_num_threads(),
             "machine": platform.machine(),
+            "device": str(pick_device()),
         }
         text = json.dumps(everything, sort_keys=True, default=str)
         print_ = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -8,12 +8,19 @@ from contextlib import contextmanager
 
 import torch
 
+from withhold.errors import UserError
+
 
 def pick_device() -> torch.device:
     """CUDA or MPS where present, else the CPU; WITHHOLD_DEVICE overrides."""
     named = os.environ.get("WITHHOLD_DEVICE")
     if named:
-        return torch.device(named)
+        try:
+            return torch.empty(0, device=named).device
+        except (RuntimeError, AssertionError) as error:
+            raise UserError(
+                f"WITHHOLD_DEVICE is '{named}', which torch cannot use here; unset it, or use cpu"
+            ) from error
     if torch.cuda.is_available():
         return torch.device("cuda")
     if torch.backends.mps.is_available():

@@ -20,7 +20,7 @@ class TestMlp(AttackerContract):
         train, val = data.part("train"), data.part("val")
         label = train.attribute("label"), val.attribute("label")
         seen = Recorder()
-        Mlp(patience=2).fit(train.x, label[0], val.x, label[1], seed=0, progress=seen)
+        Mlp(patience=2, steps=200).fit(train.x, label[0], val.x, label[1], seed=0, progress=seen)
         assert 3 <= seen.steps["attacker on label"] < 30
 
     def test_the_best_epoch_on_val_is_kept_not_the_last(self):

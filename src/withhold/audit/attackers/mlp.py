@@ -17,6 +17,7 @@ from withhold.methods.training import (
     adamw,
     cosine_rate,
     epoch_batches,
+    epochs_for,
     initialise,
     seeded,
     set_rate,
@@ -34,6 +35,7 @@ class Mlp:
     name: ClassVar[str] = "mlp"
     hidden: tuple[int, ...] = (512, 256)
     epochs: int = 30
+    steps: int = 1500
     patience: int = 6
     batch: int = 256
     rate: float = 2e-3
@@ -62,18 +64,22 @@ class Mlp:
             codes = torch.from_numpy(attribute.codes).to(device)
             held_codes = torch.from_numpy(attribute_val.codes).to(device)
             rows = torch.from_numpy(np.flatnonzero(attribute.known)).to(device)
-            per_epoch = steps_per_epoch(len(rows), self.batch)
+            # Few records must not mean few steps: an attacker that did not learn proves nothing.
+            size = min(self.batch, max(len(rows) // 8, 16))
+            per_epoch = steps_per_epoch(len(rows), size)
+            epochs = max(self.epochs, epochs_for(None, len(rows), size, steps=self.steps))
+            patience = max(self.patience, epochs // 5)
             judged = bool(attribute_val.known.any())
             best, best_state, since = float("inf"), copy.deepcopy(network.state_dict()), 0
-            with progress.stage(f"attacker on {attribute.name}", self.epochs) as bar:
-                for epoch in range(self.epochs):
+            with progress.stage(f"attacker on {attribute.name}", epochs) as bar:
+                for epoch in range(epochs):
                     network.train()
                     draws = epoch_batches(
-                        len(rows), self.batch, seeded(seed, "attacker", attribute.name, epoch)
+                        len(rows), size, seeded(seed, "attacker", attribute.name, epoch)
                     )
                     for step, draw in enumerate(draws):
                         done = epoch * per_epoch + step
-                        set_rate(optimiser, cosine_rate(self.rate, done, self.epochs * per_epoch))
+                        set_rate(optimiser, cosine_rate(self.rate, done, epochs * per_epoch))
                         batch = rows[draw.to(device)]
                         _, p = network(inputs[batch])
                         loss = masked_cross_entropy(
@@ -90,7 +96,7 @@ class Mlp:
                     since += 1
                     if value < best:
                         best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
-                    if since >= self.patience or best == 0.0:
+                    if since >= patience or best == 0.0:
                         break
         if judged:
             network.load_state_dict(best_state)

@@ -72,5 +72,6 @@ class Noise:
         journal: Journal,
     ) -> NoiseModifier:
         """Measure the deviation of each feature on the training part."""
-        deviation = dataset.part("train").x.std(axis=0, dtype=np.float64)
-        return NoiseModifier((config.sigma * deviation).astype(np.float32), make_key(seed))
+        x = dataset.part("train").x
+        deviation = x.std(axis=0, dtype=np.float64)
+        return NoiseModifier((config.sigma * deviation).astype(np.float32), make_key(seed, x))

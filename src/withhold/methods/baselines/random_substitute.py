@@ -73,7 +73,11 @@ class RandomSubstitute:
         journal: Journal,
     ) -> RandomSubstituteModifier:
         """Choose candidates from the training part."""
+        progress.say(
+            "random-substitute releases training records as they are: measure with it, do not"
+            " publish its release"
+        )
         x = dataset.part("train").x
         rng = np.random.default_rng([seed, 0x5B])
         chosen = rng.permutation(len(x))[: config.candidates]
-        return RandomSubstituteModifier(x[np.sort(chosen)], make_key(seed))
+        return RandomSubstituteModifier(x[np.sort(chosen)], make_key(seed, x))
