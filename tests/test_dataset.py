@@ -389,9 +389,9 @@ def test_a_drawn_split_is_the_same_for_a_fit_and_for_an_audit(tmp_path):
 
 def test_a_drawn_split_divides_the_group_where_the_group_is_what_must_be_hidden():
     """Else nobody in test was seen in train, and every release would look private."""
-    people = np.repeat(np.arange(30), 10)
+    people = np.repeat(np.arange(30), 40)
     columns = {"person": people, "gender": people % 2}
-    data = Dataset.from_arrays(np.zeros((300, 1)), columns, group="person")
+    data = Dataset.from_arrays(np.zeros((1200, 1)), columns, group="person")
     parts = data.with_drawn_split(["person"]).parts
     assert set(people[parts == "test"]) == set(people[parts == "train"])
     parts = data.with_drawn_split(["gender"]).parts

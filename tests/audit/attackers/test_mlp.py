@@ -28,7 +28,7 @@ class TestMlp(AttackerContract):
         train, val = data.part("train"), data.part("val")
         a, b = train.attribute("label"), val.attribute("label")
         seen = Notes()
-        kept = Mlp(patience=99).fit(train.x, a, val.x, b, seed=0, progress=seen)
+        kept = Mlp(patience=99, steps=200).fit(train.x, a, val.x, b, seed=0, progress=seen)
         error = 100 * (kept.logits(val.x).argmax(axis=1) != b.codes).mean()
         assert len(seen.errors) == 30
         assert min(seen.errors) + 1 < seen.errors[-1]  # by then it knows train by heart
