@@ -14,7 +14,7 @@ demo: .venv/ready
 test: lint
 	$(BIN)/pytest -n 2
 
-# Fifty kills of `fit` and `transform` at random moments; about ten minutes.
+# Fifty kills of `fit` and `transform` at random moments; 17 minutes on a busy machine.
 kills: .venv/ready
 	WITHHOLD_KILLS=50 $(BIN)/pytest -s tests/cli/test_kills.py
 

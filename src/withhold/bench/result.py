@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RowResult:
-    """Accuracies (0..1) per attribute; distance moved; entropy of the frozen prediction in bits."""
+    """Accuracies (0..1) per attribute; distance moved; entropy of the frozen prediction in bits.
+
+    `seconds` is what this run took: stages found in the journal cost nothing.
+    """
 
     label: str
     ignorant: dict[str, float]
@@ -33,7 +36,7 @@ class TableResult:
         names = self.recipe.measure
         beside = any(spec.paper for spec in self.recipe.rows)
         noted = any(spec.paper_note for spec in self.recipe.rows)
-        header = ["", *names, "moved", "entropy", "fit", *(["paper"] if noted else [])]
+        header = ["", *names, "moved", "entropy", *(["paper"] if noted else [])]
         lines = []
         for row, spec in zip(self.rows, self.recipe.rows, strict=True):
             cells = []
@@ -41,8 +44,7 @@ class TableResult:
                 ours = f"{100 * row.ignorant[name]:.1f} / {100 * row.informed[name]:.1f}"
                 paper = f"{spec.paper[name]:.1f}" if name in spec.paper else "–"
                 cells.append(f"{paper} / {ours}" if beside else ours)
-            fit = f"{row.seconds:.0f} s" if spec.suppress else ""
-            line = [row.label, *cells, f"{row.distortion:.2f}", f"{row.entropy_bits:.2f}", fit]
+            line = [row.label, *cells, f"{row.distortion:.2f}", f"{row.entropy_bits:.2f}"]
             lines.append(line + ([spec.paper_note] if noted else []))
         return header, lines
 
