@@ -17,8 +17,9 @@ from withhold import __version__
 from withhold.cli import audit, bench, demo, extract, fit, inspect, transform
 from withhold.errors import UserError
 
-# Threads that wait for each other by spinning make a training step five times slower as soon as
-# another program wants a core. Must be set before torch is loaded.
+# Threads that wait for each other by spinning make a training step several times slower as soon as
+# another program wants a core; sleeping costs a quarter on an idle machine. The first is the worse
+# surprise. Must be set before torch is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 app = typer.Typer(

@@ -50,6 +50,16 @@ def audiomnist(folder: Path, progress: Progress) -> Dataset:
     return data.without(["take"])
 
 
+def audiomnist_val(folder: Path, progress: Progress) -> Dataset:
+    """AudioMNIST without its test takes: 0 to 24 train, 25 to 29 to choose settings on."""
+    from withhold.media.extract import extract
+
+    path = folder / "audiomnist_takes00-39_8khz.parquet"
+    data = extract(path, test="take>=25", progress=progress)
+    takes = np.asarray(data.table["take"].to_pylist())
+    return data.rows(takes < 30).without(["take"])
+
+
 ADULT_COLUMNS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
     "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
@@ -105,4 +115,8 @@ def _adult_rows(folder: Path, part: str) -> list[list[str]]:
     return [row for row in cells if len(row) == len(ADULT_COLUMNS)]
 
 
-PUBLIC: dict[str, Loader] = {"audiomnist": audiomnist, "adult": adult}
+PUBLIC: dict[str, Loader] = {
+    "audiomnist": audiomnist,
+    "audiomnist-val": audiomnist_val,
+    "adult": adult,
+}
