@@ -32,7 +32,7 @@ class MassConfig(BaseModel):
     epochs: int | None = Field(
         None,
         ge=1,
-        description="passes over the data; unset: about 1,500 steps (papers: 100 passes)",
+        description="passes over the data; unset: about 700 steps (papers: 100 passes)",
     )
     batch: int = Field(512, ge=2, description="records a step")
     learning_rate: float = Field(0.01, gt=0)

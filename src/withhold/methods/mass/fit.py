@@ -105,7 +105,7 @@ def train_modifier(
     )  # fmt: skip
     first = stage.resume(network, optimiser)
     per_epoch = steps_per_epoch(len(x), config.batch)
-    epochs = epochs_for(config.epochs, len(x), config.batch, steps=1500)
+    epochs = epochs_for(config.epochs, len(x), config.batch, steps=700)
     with progress.stage("modifier", epochs) as bar:
         bar.advance(first)
         for epoch in range(first, epochs):

@@ -32,7 +32,7 @@ class AttributeModelConfig(BaseModel):
 
     hidden: tuple[PositiveInt, ...] = Field((512, 256), min_length=1, description="widths of F")
     epochs: int | None = Field(
-        None, ge=1, description="passes over the labelled records; unset: about 1,200 steps"
+        None, ge=1, description="passes over the labelled records; unset: about 600 steps"
     )
     batch: int = Field(256, ge=2, description="records a step")
     learning_rate: float = Field(0.01, gt=0)
@@ -69,7 +69,7 @@ def train_attribute_model(
     codes = torch.from_numpy(attribute.codes).to(x.device)
     weight = class_weights(attribute).to(x.device) if config.balance else None
     per_epoch = steps_per_epoch(len(rows), config.batch)
-    epochs = epochs_for(config.epochs, len(rows), config.batch, steps=1200)
+    epochs = epochs_for(config.epochs, len(rows), config.batch, steps=600)
     with progress.stage(f"attribute model {name}", epochs) as bar:
         bar.advance(first)
         for epoch in range(first, epochs):

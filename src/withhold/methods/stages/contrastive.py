@@ -32,7 +32,7 @@ class ContrastiveConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     epochs: int | None = Field(
-        None, ge=1, description="passes over the data; unset: about 700 steps (papers: 100 passes)"
+        None, ge=1, description="passes over the data; unset: about 400 steps (papers: 100 passes)"
     )
     batch: int = Field(512, ge=2, description="records a step")
     learning_rate: float = Field(0.05, gt=0)
@@ -115,7 +115,7 @@ def train_contrastive(
         config=config.model_dump(mode="json"),
     )  # fmt: skip
     first = stage.resume(network, optimiser)
-    epochs = epochs_for(config.epochs, len(x), config.batch, steps=700)
+    epochs = epochs_for(config.epochs, len(x), config.batch, steps=400)
     if first < epochs:
         views = Views(x, raw, space, config, seed=seed, progress=progress)
     per_epoch = steps_per_epoch(len(x), config.batch)
