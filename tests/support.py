@@ -94,3 +94,20 @@ def mixed(n: int = 160, d: int = 6, *, seed: int = 0) -> Dataset:
 def codes(dataset: Dataset, name: str) -> npt.NDArray[np.int64]:
     """The integer labels of an attribute."""
     return dataset.attribute(name).codes
+
+
+# Code for a process of its own: `peak()` is its highest resident memory so far, in bytes.
+PEAK = """
+import io, re, sys
+import pyarrow as pa, pyarrow.parquet as pq
+
+def peak():
+    # Not ru_maxrss: a child begins with the peak of the process that forked it, here pytest.
+    with open("/proc/self/status") as status:
+        return 1024 * int(re.search(r"VmHWM:\\s+(\\d+) kB", status.read()).group(1))
+
+# A first small reading brings in the decoder's code, which is no part of the rule.
+small = io.BytesIO()
+pq.write_table(pa.table({"x": [[1.0]]}), small)
+pq.ParquetFile(small).read()
+"""

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support import PEAK
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.tables import encode_any
@@ -457,25 +458,17 @@ def test_the_digest_sees_inside_lists():
 
 # --- memory ---
 
-MEASURE = """
-import io, re, sys
-import pyarrow as pa, pyarrow.parquet as pq
+MEASURE = (
+    PEAK
+    + """
 from withhold.dataset import Dataset
 
-def peak():
-    # Not ru_maxrss: a child begins with the peak of the process that forked it, here pytest.
-    with open("/proc/self/status") as status:
-        return 1024 * int(re.search(r"VmHWM:\\s+(\\d+) kB", status.read()).group(1))
-
-# A first small reading brings in the decoder's code, which is no part of the rule.
-small = io.BytesIO()
-pq.write_table(pa.table({"x": [[1.0]]}), small)
-pq.ParquetFile(small).read()
 before = peak()
 data = Dataset.read(sys.argv[1])
 data.attribute("digit")
 print((peak() - before) / data.x.nbytes)
 """
+)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -16,8 +16,7 @@ import torch
 import withhold
 from withhold.atomic import write_bytes
 from withhold.audit.attackers.mlp import Mlp
-from withhold.audit.evaluate import Split
-from withhold.audit.metrics import score
+from withhold.audit.evaluate import evaluate
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import RowResult, TableResult
 from withhold.data.public import public
@@ -26,6 +25,7 @@ from withhold.errors import UserError
 from withhold.fitting import fit_bundle
 from withhold.losses.entropy import prediction_entropy
 from withhold.methods import Journal, read_config
+from withhold.methods.mass.config import MassConfig
 from withhold.methods.stages.attribute_model import AttributeModelConfig, train_attribute_model
 from withhold.methods.training import tensor_digest
 from withhold.nets.attribute import FrozenAttributeNet
@@ -58,7 +58,7 @@ def _run_table(recipe: Recipe, output: Path, progress: Progress) -> TableResult:
     data = public(recipe.data, progress=progress)
     # Attribute models and encoders are the same for many rows and recipes: one journal for all.
     journal = Journal(output.parent / "journal")
-    frozen = FrozenModels.train(data, recipe, journal, progress)
+    frozen = _frozen_models(data, recipe, journal, progress)
     results = []
     for row in recipe.rows:
         key = _key(recipe, row, data)
@@ -80,87 +80,87 @@ def _run_row(
     recipe: Recipe,
     row: Row,
     data: Dataset,
-    frozen: FrozenModels,
+    frozen: dict[str, FrozenModel],
     journal: Journal,
     progress: Progress,
 ) -> RowResult:
     started = time.monotonic()
-    x_new = data.x
+    roles = Roles.of(row.suppress or recipe.measure[0], row.preserve)
+    release = data
     if row.suppress:
         bundle = fit_bundle(
             data,
-            Roles.of(row.suppress, row.preserve),
+            roles,
             method=row.method or recipe.method,
             config=_config(recipe, row),
             seed=recipe.seed,
             progress=progress,
             journal=journal,
         )
-        x_new = bundle.modifier.transform(data.x)
+        release = data.with_features(bundle.modifier.transform(data.x))
     seconds = time.monotonic() - started
-    split = Split.of(data, recipe.seed)
-    ignorant, informed = {}, {}
-    for name in recipe.measure:
-        attribute = data.attribute(name)
-        train, val, test = (attribute.rows(p) for p in (split.train, split.val, split.test))
-        ignorant[name] = score(frozen.logits(name, x_new[split.test]), test).accuracy
-        attacker = Mlp().fit(
-            x_new[split.train], train, x_new[split.val], val, seed=recipe.seed, progress=progress
-        )
-        informed[name] = score(attacker.logits(x_new[split.test]), test).accuracy
-    moved = np.linalg.norm(x_new[split.test] - data.x[split.test], axis=1).mean()
-    first = (row.suppress or recipe.measure[0]).split(",")[0]
-    logits = torch.from_numpy(frozen.logits(first, x_new[split.test]))
+    evidence = evaluate(
+        data,
+        release,
+        roles.suppress,
+        roles.preserve,
+        hidden=[name for name in recipe.measure if name not in roles.named],
+        models=frozen,
+        seed=recipe.seed,
+        progress=progress,
+    )
+    scores = {name: evidence.attributes[name] for name in recipe.measure}
+    logits = torch.from_numpy(frozen[roles.suppress[0]].logits(release.part("test").x))
     return RowResult(
         row.label,
-        ignorant,
-        informed,
-        float(moved),
+        {name: a.ignorant.accuracy for name, a in scores.items() if a.ignorant},
+        {name: a.informed.accuracy for name, a in scores.items()},
+        evidence.distortion or 0.0,
         float(prediction_entropy(logits)) / float(np.log(2)),
         round(seconds, 1),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class FrozenModels:
-    """Attribute models of the originals, the ones `mass` trains against: the papers' evaluation."""
+class FrozenModel:
+    """An attribute model of the originals, one that `mass` trains against."""
 
-    models: dict[str, FrozenAttributeNet]
+    network: FrozenAttributeNet
     space: Space
 
-    @classmethod
-    def train(
-        cls, data: Dataset, recipe: Recipe, journal: Journal, progress: Progress
-    ) -> FrozenModels:
-        """One for each attribute to measure."""
-        settings = recipe.config if recipe.method == "mass" else {}
-        config = AttributeModelConfig()
-        if recipe.method == "mass":
-            config = getattr(read_config("mass", settings), "attribute_model")  # noqa: B009
-        train = data.part("train")
-        space = Space.of(train.x)
-        x = space.enter(torch.from_numpy(train.x))
-        digest = tensor_digest(x)
-        models = {}
-        # The very settings of `mass`, so that its own stages are found again in the journal.
-        with threads(threads_for(512 * train.dimension * 256.0)):
-            for name in recipe.measure:
-                models[name] = train_attribute_model(
-                    x,
-                    train.attribute(name),
-                    config,
-                    seed=recipe.seed,
-                    progress=progress,
-                    journal=journal,
-                    digest=digest,
-                ).frozen()
-        return cls(models, space)
-
     @torch.inference_mode()
-    def logits(self, name: str, x: FloatArray) -> FloatArray:
-        """What the model of attribute `name` says of features x: (n, d)."""
-        out: FloatArray = self.models[name](self.space.enter(torch.from_numpy(x)))[1].numpy()
+    def logits(self, x: FloatArray) -> FloatArray:
+        """What it says of features x: (n, d)."""
+        out: FloatArray = self.network(self.space.enter(torch.from_numpy(x)))[1].numpy()
         return out
+
+
+def _frozen_models(
+    data: Dataset, recipe: Recipe, journal: Journal, progress: Progress
+) -> dict[str, FrozenModel]:
+    """The papers' evaluation: one for each attribute to measure, with the very settings of `mass`,
+    so that its own stages are found again in the journal."""
+    config = AttributeModelConfig()
+    if recipe.method == "mass":
+        config = MassConfig.model_validate(read_config("mass", recipe.config)).attribute_model
+    train = data.part("train")
+    space = Space.of(train.x)
+    x = space.enter(torch.from_numpy(train.x))
+    digest = tensor_digest(x)
+    models = {}
+    with threads(threads_for(512 * train.dimension * 256.0)):
+        for name in recipe.measure:
+            network = train_attribute_model(
+                x,
+                train.attribute(name),
+                config,
+                seed=recipe.seed,
+                progress=progress,
+                journal=journal,
+                digest=digest,
+            )
+            models[name] = FrozenModel(network.frozen(), space)
+    return models
 
 
 def _config(recipe: Recipe, row: Row) -> dict[str, Any]:

@@ -9,30 +9,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support import PEAK
 from withhold.data.files import FeatureLayout, load_features, open_sink, open_source
 from withhold.errors import UserError
 
 N, D = 100_000, 256
-MEASURE = """
-import io, re, sys
-import pyarrow as pa, pyarrow.parquet as pq
+MEASURE = (
+    PEAK
+    + """
 from withhold.data.files import FeatureLayout, load_features, open_source
 
-def peak():
-    # Not ru_maxrss: a child begins with the peak of the process that forked it, here pytest.
-    with open("/proc/self/status") as status:
-        return 1024 * int(re.search(r"VmHWM:\\s+(\\d+) kB", status.read()).group(1))
-
-# A first small reading brings in the decoder's code, which is no part of the rule.
-small = io.BytesIO()
-pq.write_table(pa.table({"x": [[1.0]]}), small)
-pq.ParquetFile(small).read()
 before = peak()
 source = open_source(sys.argv[1])
 layout = FeatureLayout.resolve(source.schema, sys.argv[2], name=source.name)
 x = load_features(source, layout)
 print((peak() - before) / x.nbytes)
 """
+)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".npz", ".csv"])
