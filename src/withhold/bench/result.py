@@ -82,6 +82,8 @@ class TableResult:
         for line in lines:
             table.add_row(*(escape(cell) for cell in line))
         console = Console()
+        if not console.is_terminal:  # a log or a file has no right edge
+            console = Console(width=160)
         console.print(table)
         console.print(LEGEND + self._source(), style="dim", highlight=False, markup=False)
 
