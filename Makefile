@@ -33,7 +33,7 @@ format: .venv/ready
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,leace,media]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,leace,media,bench]"
 	touch $@
 
 clean:

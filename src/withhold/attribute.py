@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -200,3 +201,20 @@ def _encode_lists(name: str, column: pa.ChunkedArray, where: str) -> Attribute:
     # A null fixed-size list still occupies its slots when flattened only in some Arrow versions.
     codes[~missing] = values if len(values) == n - int(missing.sum()) else values[~missing]
     return Attribute(name, "multilabel", tuple(f"{name}[{i}]" for i in range(width)), codes)
+
+
+def combine(attributes: Sequence[Attribute]) -> Attribute:
+    """The joint attribute of several categorical ones, with a class for each combination there is:
+    what an attacker learns of them together. Missing where any is missing."""
+    for attribute in attributes:
+        if attribute.multilabel:
+            raise UserError(f"attribute '{attribute.name}' has several labels; join others")
+    stacked = np.stack([a.codes for a in attributes], axis=1)
+    known = (stacked >= 0).all(axis=1)
+    codes = np.full(len(stacked), -1, np.int64)
+    found, place = np.unique(stacked[known], axis=0, return_inverse=True)
+    codes[known] = place.reshape(-1)
+    classes = [
+        " · ".join(a.classes[c] for a, c in zip(attributes, row, strict=True)) for row in found
+    ]
+    return Attribute(",".join(a.name for a in attributes), "categorical", tuple(classes), codes)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from withhold.bench import find_recipe, recipe_names
-from withhold.bench.run import _config
+from withhold.bench.run import row_config
 from withhold.errors import UserError
 from withhold.methods import read_config
 from withhold.roles import Roles
@@ -34,7 +34,7 @@ def test_ours(path: Path) -> None:
     labels = [row.label for row in recipe.rows]
     assert len(set(labels)) == len(labels)
     for row in recipe.rows:
-        read_config(row.method or recipe.method, _config(recipe, row))
+        read_config(row.method or recipe.method, row_config(recipe, row))
         assert set(row.paper) <= set(recipe.measure)
         if row.suppress:
             assert set(Roles.of(row.suppress, row.preserve).named) <= set(recipe.measure)
@@ -65,7 +65,7 @@ def test_settings_of_a_row_go_over_those_of_the_recipe(tmp_path: Path) -> None:
         + "config: {epochs: 9, attribute_model: {epochs: 4}}\n"
     )
     recipe = find_recipe(str(path))
-    one, two, three = (_config(recipe, row) for row in recipe.rows[1:])
+    one, two, three = (row_config(recipe, row) for row in recipe.rows[1:])
     assert one == {"epochs": 3, "attribute_model": {"epochs": 4}}
     assert two == {"epochs": 9, "attribute_model": {"epochs": 4, "batch": 8}}
     assert three == {"sigma": 2}  # another method's settings would mean nothing to it

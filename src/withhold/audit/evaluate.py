@@ -1,199 +1,209 @@
-"""Measure a release: what models of the original read from it, and what retrained ones do."""
+"""The audit: what models of the original read from a release, and what retrained ones do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextlib import suppress as suppress_error
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
 from withhold.attribute import Attribute
+from withhold.audit import picture
+from withhold.audit.attack import Limits
 from withhold.audit.attackers.attacker import Attacker, FloatArray, Prediction
-from withhold.audit.attackers.mlp import Mlp
-from withhold.audit.evidence import AttributeEvidence, Evidence
-from withhold.audit.metrics import Score, score
+from withhold.audit.evidence import Evidence
+from withhold.audit.gate import check_gate, parse_gate
+from withhold.audit.jobs import Jobs
+from withhold.audit.measure import measure
+from withhold.audit.pairing import Pair, pair
+from withhold.audit.plan import Question, Seen, ladder, questions
+from withhold.audit.provenance import notes, settings, source
+from withhold.audit.split import Split
+from withhold.audit.views import Views
 from withhold.dataset import Dataset
 from withhold.errors import UserError
-from withhold.feasibility import contingency, joint
+from withhold.feasibility import feasibility
 from withhold.progress import Progress, Silent
-from withhold.roles import Role, Roles
+from withhold.roles import Roles
+
+_QUICK = Limits(train=6_000, val=2_000, test=10_000)
 
 
 def evaluate(
     original: Dataset,
-    release: Dataset,
-    suppress: Iterable[str] | str,
+    release: Dataset | None,
+    suppress: Iterable[str] | str = (),
     preserve: Iterable[str] | str = (),
     *,
     hidden: Iterable[str] | None = None,
+    joint: Iterable[Sequence[str] | str] = (),
+    id: str | None = None,
+    again: Sequence[Dataset] = (),
     models: Mapping[str, Prediction] | None = None,
-    attacker: Attacker | None = None,
+    attackers: Sequence[Attacker] | None = None,
+    quick: bool = False,
+    fail_if: str | Iterable[str] | None = None,
     seed: int = 0,
+    workers: int | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
     """Every attribute of `original`, measured on `release`, whose records are the same ones.
 
-    For each: the accuracy of a model of the originals on the originals, of the same model on the
-    release (`ignorant`), and of one retrained on the release (`informed`). Attackers fit on train,
-    are chosen on val and measured on test. `models` gives models of the originals that exist
-    already (the frozen ones of a method); `hidden` names the other attributes to measure.
+    Without a release: what the original gives away today. For each attribute: models of the
+    originals on the originals and on the release (`ignorant`), the best of a ladder of attackers
+    retrained on the release (`informed`), the same over several records of one person (`linked`),
+    and on several draws of each record where `again` has other releases of them (`repeated`).
+    Attackers fit on train, are chosen on val and measured on test.
+
+    `joint` adds attributes made of several (`gender,accent`); `hidden` names the other attributes
+    to measure; `id` names the column that tells records; `models` gives models of the originals
+    that exist already (the frozen ones of a method); `attackers` another ladder; `fail_if` a gate;
+    `quick` a smaller audit, which is a weaker one.
     """
-    roles = Roles.of(suppress, preserve)
-    progress, attacker = progress or Silent(), attacker or Mlp()
+    clock = _Clock()
+    progress = progress or Silent()
+    roles = _roles(suppress, preserve, alone=release is None)
     original = original.with_drawn_split(roles.suppress)
     roles.check(original)
-    _check_pair(original, release)
+    matched = None if release is None else pair(original, release, by=id)
+    draws = [pair(original, other, by=id) for other in again]
     split = Split.of(original, seed)
-    names = [*roles.named, *(_hidden(original, roles, split) if hidden is None else hidden)]
-    for name in names:  # all of them before any is trained on: a late mistake costs hours
-        original.attribute(name).require_label(original.name)
-        why = unmeasurable(original.attribute(name), split)
-        if why:
-            raise UserError(why)
-    found = {}
-    for name in names:
-        attribute = original.attribute(name)
-        floor_from = (
-            [original.attribute(p) for p in roles.preserve] if name in roles.suppress else []
-        )
-        found[name] = _measure(
-            attribute,
-            roles.role(name),
-            original.x,
-            release.x,
-            split,
-            attacker,
-            (models or {}).get(name),
-            [a for a in floor_from if not a.multilabel and a.name != name],
+    limits = _QUICK if quick else Limits()
+    asks = questions(original, roles, split, hidden=hidden, joint=joint, limits=limits, seed=seed)
+    gate = None if fail_if is None else parse_gate(fail_if, [q.name for q in asks])
+    rungs = tuple(attackers) if attackers is not None else ladder(quick)
+    with clock("views"):
+        before = Seen(original.x, Views.of(original.x[split.train], seed=seed))
+        after = before if matched is None else _seen(matched.release.x, split, seed)
+        crossed = _crossed(matched, before)
+        mean = _mean_of(matched, draws)
+        several = None if mean is None else _seen(mean, split, seed)
+    with clock("attacks"):
+        jobs = Jobs(
+            asks,
+            rungs,
+            None if matched is None else before,
+            after,
+            crossed,
+            several,
+            models or {},
             seed=seed,
-            progress=progress,
+            quick=quick,
         )
-    same = original.x.shape == release.x.shape
+        shown = picture.shown(np.flatnonzero(split.test), seed)
+        drawn = {} if quick else _maps(before, None if matched is None else after, shown, seed)
+        jobs.run(drawn, workers, progress)
+    with clock("figures"):
+        others = {q.name: q.attribute for q in asks if q.name in original.attribute_names}
+        found = {}
+        with progress.stage("figures and intervals", len(asks)) as bar:
+            for q in asks:
+                found[q.name] = measure(
+                    q,
+                    jobs.ladder[q.name],
+                    jobs.models[q.name],
+                    declined=jobs.declined[q.name],
+                    repeated=jobs.repeated[q.name],
+                    draws=len(draws) + 1,
+                    others=_slices(original, others, q),
+                    group=original.group,
+                    seed=seed,
+                )
+                bar.advance()
+    test = split.test
     moved = None
-    if same:
-        difference = original.x[split.test] - release.x[split.test]
-        moved = float(np.linalg.norm(difference, axis=1).mean())
-    settings = {
-        "seed": seed,
-        "attackers": [attacker.name],
-        "train": int(split.train.sum()),
-        "val": int(split.val.sum()),
-        "test": int(split.test.sum()),
-    }
-    return Evidence(len(original), found, moved, settings)
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Which records attackers fit on, are chosen on, and are measured on."""
-
-    train: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    val: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    test: np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-    @classmethod
-    def of(cls, dataset: Dataset, seed: int) -> Split:
-        """The parts of the data; where it has no val, a tenth of train is set apart."""
-        parts = dataset.parts
-        assert parts is not None
-        train, val, test = (parts == p for p in ("train", "val", "test"))
-        if not test.any() or not train.any():
-            raise UserError(
-                f"column 'split' of {dataset.name} has no "
-                f"{'test' if train.any() else 'train'} records, so nothing can be measured"
-            )
-        if not val.any():
-            rows = np.flatnonzero(train)
-            chosen = np.random.default_rng([seed, 0xA1]).permutation(rows)[
-                : max(len(rows) // 10, 1)
-            ]
-            val = np.zeros_like(train)
-            val[chosen] = True
-            train = train & ~val
-        return cls(train, val, test)
-
-
-def _measure(
-    attribute: Attribute,
-    role: Role,
-    x: FloatArray,
-    x_new: FloatArray,
-    split: Split,
-    attacker: Attacker,
-    model: Prediction | None,
-    floor_from: list[Attribute],
-    *,
-    seed: int,
-    progress: Progress,
-) -> AttributeEvidence:
-    train, val, test = (attribute.rows(p) for p in (split.train, split.val, split.test))
-
-    def trained_on(features: FloatArray) -> Prediction:
-        return attacker.fit(
-            features[split.train], train, features[split.val], val, seed=seed, progress=progress
-        )
-
-    fixed = model or trained_on(x)
-    informed = trained_on(x_new)
-    ignorant: Score | None = None
-    if x.shape[1] == x_new.shape[1]:
-        ignorant = score(fixed.logits(x_new[split.test]), test)
-    return AttributeEvidence(
-        role=role,
-        classes=len(attribute.classes),
-        records=int(test.known.sum()),
-        majority=test.majority,
-        floor=floor(attribute, floor_from, split),
-        original=score(fixed.logits(x[split.test]), test),
-        ignorant=ignorant,
-        informed=score(informed.logits(x_new[split.test]), test),
-        attacker=attacker.name,
+    if matched is not None and matched.same_space:
+        moved = picture.distortion(original.x[test], matched.release.x[test])
+    with clock("hashes"):
+        sources = [source(d) for d in (original, release) if d is not None]
+    return Evidence(
+        version=version("withhold"),
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        original=sources[0],
+        release=sources[1] if release is not None else None,
+        attributes=found,
+        feasibility=feasibility(original, roles),
+        distortion=moved,
+        map=_map(jobs.pictures, asks, shown),
+        gate=None if gate is None else check_gate(gate, found),
+        settings=settings(asks, split, rungs, limits, seed, quick=quick),
+        seconds=clock.seconds,
+        notes=notes(matched, after, split, original, quick=quick, draws=draws),
     )
 
 
-def floor(attribute: Attribute, given: list[Attribute], split: Split) -> float:
-    """The best guess from the preserved labels alone: a table fitted on train, tested on test."""
-    test = attribute.rows(split.test)
-    if attribute.multilabel or not given:
-        return test.majority
-    code = joint(given)
-    code = np.where(code < 0, code.max(initial=0) + 1, code)
-    fitted = split.train | split.val
-    table = contingency(code[fitted], attribute.codes[fitted])
-    guess = np.full(int(code.max()) + 1, int(attribute.rows(fitted).counts.argmax()))
-    seen = table.sum(axis=1) > 0
-    guess[: len(table)][seen] = table[seen].argmax(axis=1)
-    known = test.codes >= 0
-    # A sparse table can do worse than ignoring it; whoever guesses would then ignore it.
-    return max(float((guess[code[split.test]][known] == test.codes[known]).mean()), test.majority)
+class _Clock:
+    """What each part took, in seconds."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, part: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.seconds[part] = round(time.perf_counter() - started, 2)
 
 
-def unmeasurable(attribute: Attribute, split: Split) -> str | None:
-    """Why this split says nothing about an attribute, whatever the release; None where it does.
-
-    A split by person cannot show whether a person can be recognised: nobody names whom they never
-    met, and an audit that passed for that reason would be worth nothing.
-    """
-    train, test = attribute.rows(split.train), attribute.rows(split.test)
-    for part, labels, least in (("train", train, 2), ("test", test, 1)):
-        if int(labels.known.sum()) < least:
-            return f"attribute '{attribute.name}' has too few labels in the {part} part"
-    if not attribute.multilabel and not np.isin(test.codes[test.known], train.codes).any():
-        return (
-            f"no class of '{attribute.name}' is in both the train and the test part, so no attacker"
-            " could be right; split by record"
-        )
-    return None
+def _roles(suppress: Iterable[str] | str, preserve: Iterable[str] | str, *, alone: bool) -> Roles:
+    named = suppress.strip() if isinstance(suppress, str) else list(suppress)
+    if alone and not named:  # what does my data give away? All that can be measured.
+        return Roles((), Roles.of("-", preserve).preserve)
+    return Roles.of(named, preserve)
 
 
-def _hidden(original: Dataset, roles: Roles, split: Split) -> list[str]:
-    hidden = [n for n in original.labels() if roles.role(n) == "hidden"]
-    return [n for n in hidden if unmeasurable(original.attribute(n), split) is None]
+def _seen(x: FloatArray, split: Split, seed: int) -> Seen:
+    return Seen(x, Views.of(x[split.train], seed=seed))
 
 
-def _check_pair(original: Dataset, release: Dataset) -> None:
-    if len(original) != len(release):
-        raise UserError(
-            f"{original.name} has {len(original):,} records and {release.name}"
-            f" {len(release):,}; a release has the same records in the same order"
-        )
+def _crossed(matched: Pair | None, before: Seen) -> Seen | None:
+    """The release as a model of the originals sees it."""
+    if matched is None or not matched.same_space:
+        return None
+    return Seen(matched.release.x, before.views)
+
+
+def _mean_of(matched: Pair | None, draws: Sequence[Pair]) -> FloatArray | None:
+    """The mean of several draws of every record."""
+    if matched is None or not draws:
+        return None
+    for other in draws:
+        if other.release.dimension != matched.release.dimension:
+            raise UserError(
+                f"{other.release.name} has {other.release.dimension:,} features and"
+                f" {matched.release.name} {matched.release.dimension:,}; draws are of one kind"
+            )
+    total = matched.release.x.astype(np.float64)
+    for other in draws:
+        total += other.release.x
+    mean: FloatArray = (total / (len(draws) + 1)).astype(np.float32)
+    return mean
+
+
+def _maps(before: Seen, after: Seen | None, rows: Any, seed: int) -> dict[str, Any]:
+    out = {"original": partial(picture.flat, before.view("reduced")[rows], seed=seed)}
+    if after is not None:
+        out["release"] = partial(picture.flat, after.view("reduced")[rows], seed=seed)
+    return out
+
+
+def _map(pictures: Mapping[str, picture.Points], asks: Sequence[Question], rows: Any) -> Any:
+    if "original" not in pictures:
+        return None
+    attributes = {q.name: q.attribute for q in asks}
+    return picture.draw_map(pictures["original"], pictures.get("release"), attributes, rows)
+
+
+def _slices(data: Dataset, others: Mapping[str, Attribute], q: Question) -> dict[str, Attribute]:
+    """Other attributes and the group, to look at parts of the test records."""
+    found = {n: a for n, a in others.items() if n != q.name}
+    if data.group is not None and data.group != q.name and data.group not in found:
+        with suppress_error(UserError):
+            found[data.group] = data.attribute(data.group)
+    return found

@@ -1,84 +1,262 @@
-"""How well an attacker did: accuracies on held-out records, with intervals."""
+"""How well an attacker did: figures on held-out records, with intervals."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import average_precision_score
+from pydantic import BaseModel, ConfigDict, Field
+from scipy import sparse
 
 from withhold.attribute import Attribute
+from withhold.audit.intervals import resamples, share, wilson
 
 FloatArray = npt.NDArray[np.float32]
+Weights = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int64]
+Interval = tuple[float, float]
+# One figure of one attacker: from weights (b, n) of the records to the b values it takes.
+Metric = Callable[[Weights], npt.NDArray[np.float64]]
 
 
-@dataclass(frozen=True)
-class Score:
-    """accuracy with its 95 % interval; balanced accuracy; mean average precision (multi-label)."""
+class Score(BaseModel):
+    """Figures of one attacker on labelled test records; None where a figure has no meaning."""
+
+    model_config = ConfigDict(frozen=True)
 
     accuracy: float
-    ci: tuple[float, float]
-    balanced_accuracy: float
-    cmap: float | None = None
+    ci: Interval = Field(description="95 % interval of the accuracy")
+    least: float = Field(description="the accuracy is above this with 99.5 % confidence")
+    balanced_accuracy: float = Field(description="mean over classes of the share found")
+    f1: float | None = Field(None, description="macro F1; multi-label at probability 0.5")
+    auc: float | None = Field(None, description="max(AUC, 1 - AUC), two classes")
+    top5: float | None = Field(None, description="truth among the five likeliest, from 10 classes")
+    cmap: float | None = Field(None, description="macro mean average precision, multi-label")
+    bits: float = Field(0.0, description="H(S) less the cross-entropy, in bits, at least 0")
+    intervals: dict[str, Interval] = Field(
+        default_factory=dict, description="95 % intervals of the other figures, by bootstrap"
+    )
 
 
-def score(logits: FloatArray, truth: Attribute) -> Score:
-    """Score logits (n, k) against the labels of the same n records; missing labels are left out.
+def score(
+    log_p: FloatArray,
+    truth: Attribute,
+    *,
+    units: IntArray | None = None,
+    draws: int = 400,
+    seed: int = 0,
+) -> Score:
+    """Score (n, k) log-probabilities (multi-label: log odds) against the labels of the n records.
 
-    Multi-label: accuracy is the share of labels right at probability 0.5, and cmap is the macro
-    mean of the average precisions of the labels that have both outcomes.
+    Missing labels are left out. `units` names the person of each record: intervals then resample
+    people. Multi-label: accuracy is the share of labels right at probability 0.5.
     """
-    codes = truth.codes
+    known = truth.known
+    log_p, codes = log_p[known], truth.codes[known]
+    units = None if units is None else units[known]
     if truth.multilabel:
-        known = codes >= 0
-        right = ((logits > 0) == (codes == 1))[known]
-        accuracy, _ = _share(right)
-        # The labels of one record are not independent: the interval counts records.
-        records = int(known.any(axis=1).sum())
-        interval = wilson(accuracy * records, records) if records else (0.0, 1.0)
-        return Score(accuracy, interval, _balanced_labels(logits, codes), _cmap(logits, codes))
-    known = codes >= 0
-    guess, codes = logits[known].argmax(axis=1), codes[known]
+        right, metrics = _label_metrics(log_p, codes)
+        accuracy, ci, least = _label_share(log_p, codes, units, seed)
+    else:
+        right, metrics = _class_metrics(log_p, codes, len(truth.classes))
+        accuracy, ci, least = share(right, units, seed=seed)
+    once = np.ones((1, len(codes)), np.float32)
+    values = {name: float(metric(once)[0]) for name, metric in metrics.items()}
+    samples: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in metrics}
+    if draws and len(codes):
+        for weights in resamples(len(codes), units, seed=seed, draws=draws):
+            for name, metric in metrics.items():
+                samples[name].append(metric(weights))
+    intervals = {name: _percentiles(found) for name, found in samples.items() if found}
+    if "bits" in intervals:
+        low, high = intervals["bits"]
+        intervals["bits"] = (max(low, 0.0), max(high, 0.0))
+    values["bits"] = max(values["bits"], 0.0)
+    return Score(accuracy=accuracy, ci=ci, least=least, intervals=intervals, **values)
+
+
+def accuracy(log_p: FloatArray, truth: Attribute) -> tuple[float, Interval]:
+    """The accuracy alone with its interval by record: what the rungs of a ladder show."""
+    known = truth.known
+    if truth.multilabel:
+        value, ci, _ = _label_share(log_p[known], truth.codes[known], None, 0)
+        return value, ci
+    right = log_p[known].argmax(axis=1) == truth.codes[known]
+    return (float(right.mean()) if len(right) else float("nan"), wilson(right.sum(), len(right)))
+
+
+def entropy_bits(truth: Attribute) -> float:
+    """H(S) of the labelled records in bits; of a multi-label attribute the mean over labels."""
+    if truth.multilabel:
+        found = [_entropy(np.array([[(c == 0).sum(), (c == 1).sum()]]))[0] for c in truth.codes.T]
+        return float(np.mean(found)) if found else 0.0
+    return float(_entropy(truth.counts[None].astype(float))[0])
+
+
+def cross_entropy_bits(log_p: FloatArray, truth: Attribute) -> float:
+    """Mean -log2 p(truth) over labelled records; of a multi-label attribute over labels."""
+    known = truth.known
+    log_p, codes = log_p[known], truth.codes[known]
+    if not len(codes):
+        return float("nan")
+    if truth.multilabel:
+        found = codes >= 0
+        return float(_binary_surprise(log_p, codes)[found].mean())
+    return float(-log_p[np.arange(len(codes)), codes].mean() / np.log(2))
+
+
+def _class_metrics(
+    log_p: FloatArray, codes: IntArray, classes: int
+) -> tuple[npt.NDArray[np.bool_], dict[str, Metric]]:
+    n = len(codes)
+    guess = log_p.argmax(axis=1)
     right = guess == codes
-    hits = np.bincount(codes[right], minlength=len(truth.classes))
-    seen = np.bincount(codes, minlength=len(truth.classes))
-    balanced = float((hits[seen > 0] / seen[seen > 0]).mean()) if len(codes) else float("nan")
-    return Score(*_share(right), balanced)
+    rows = np.arange(n)
+    # (n, k) with one entry a record, so that sums per class cost n and not n * k.
+    truth = sparse.csr_array((np.ones(n, np.float32), (rows, codes)), shape=(n, classes))
+    named = sparse.csr_array((np.ones(n, np.float32), (rows, guess)), shape=(n, classes))
+    hit = sparse.csr_array((right.astype(np.float32), (rows, codes)), shape=(n, classes))
+    surprise = -log_p[rows, codes].astype(np.float64) / np.log(2)
+
+    def balanced(w: Weights) -> npt.NDArray[np.float64]:
+        seen, hits = w @ truth, w @ hit
+        return _ratio(_ratio(hits, seen).sum(axis=1), (seen > 0).sum(axis=1))
+
+    def f1(w: Weights) -> npt.NDArray[np.float64]:
+        seen, hits, said = w @ truth, w @ hit, w @ named
+        both = seen + said
+        return _ratio(_ratio(2 * hits, both).sum(axis=1), (both > 0).sum(axis=1))
+
+    def bits(w: Weights) -> npt.NDArray[np.float64]:
+        return np.asarray(_entropy(w @ truth) - _ratio(w @ surprise, w.sum(axis=1)))
+
+    metrics: dict[str, Metric] = {"balanced_accuracy": balanced, "f1": f1, "bits": bits}
+    if classes == 2 and len(set(codes.tolist())) == 2:
+        metrics["auc"] = folded_auc(log_p[:, 1] - log_p[:, 0], codes)
+    if classes >= 10:
+        five = np.argpartition(-log_p, 5, axis=1)[:, :5]
+        found = (five == codes[:, None]).any(axis=1).astype(np.float32)
+        metrics["top5"] = lambda w: np.asarray(w @ found / w.sum(axis=1), np.float64)
+    return right, metrics
 
 
-def wilson(right: float, n: int) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share: sound at 0 and 1, where the normal one has no width."""
-    if n == 0:
-        return (0.0, 1.0)
-    z = 1.959963985
-    p = right / n
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    # At 0 and 1 the share is an end of its interval, but rounding may put it just outside.
-    return (float(min(max(centre - half, 0.0), p)), float(max(min(centre + half, 1.0), p)))
+def folded_auc(scores: FloatArray, codes: IntArray) -> Metric:
+    """max(AUC, 1 - AUC): whoever reads a binary attribute the wrong way round turns it about."""
+    levels, place = np.unique(scores, return_inverse=True)
+    starts = np.flatnonzero(np.diff(np.sort(place), prepend=-1))
+    order = np.argsort(place, kind="stable")
+    positive = (codes[order] == 1).astype(np.float32)
+
+    def metric(w: Weights) -> npt.NDArray[np.float64]:
+        sorted_w = w[:, order].astype(np.float64)
+        up = np.add.reduceat(sorted_w * positive, starts, axis=1)
+        down = np.add.reduceat(sorted_w * (1 - positive), starts, axis=1)
+        below = np.cumsum(down, axis=1) - down
+        area = (up * (below + 0.5 * down)).sum(axis=1)
+        total = up.sum(axis=1) * down.sum(axis=1)
+        auc = np.where(total > 0, _ratio(area, total), 0.5)
+        return np.asarray(np.maximum(auc, 1 - auc))
+
+    assert len(starts) == len(levels)
+    return metric
 
 
-def _share(right: npt.NDArray[np.bool_]) -> tuple[float, tuple[float, float]]:
-    n = len(right)
-    hits = int(right.sum())
-    return (hits / n if n else float("nan"), wilson(hits, n))
+def _label_metrics(
+    logits: FloatArray, codes: IntArray
+) -> tuple[npt.NDArray[np.bool_], dict[str, Metric]]:
+    known = codes >= 0
+    right = ((logits > 0) == (codes == 1)) & known
+    columns = [k for k in range(codes.shape[1]) if known[:, k].any()]
+    mixed = [k for k in columns if 0 < codes[known[:, k], k].mean() < 1]
+    surprise = np.where(known, _binary_surprise(logits, codes), 0.0)
+
+    def balanced(w: Weights) -> npt.NDArray[np.float64]:
+        rates = []
+        for k in columns:
+            for outcome in (0, 1):
+                mine = codes[:, k] == outcome
+                if mine.any():
+                    rates.append(_ratio(w @ (right[:, k] & mine), w @ mine))
+        return _mean(rates, len(w))
+
+    def f1(w: Weights) -> npt.NDArray[np.float64]:
+        rates = []
+        for k in mixed:
+            said, true = (logits[:, k] > 0) & known[:, k], codes[:, k] == 1
+            rates.append(_ratio(2 * (w @ (said & true)), w @ said + w @ true))
+        return _mean(rates, len(w))
+
+    def cmap(w: Weights) -> npt.NDArray[np.float64]:
+        return _mean([average_precision(logits[:, k], codes[:, k])(w) for k in mixed], len(w))
+
+    def bits(w: Weights) -> npt.NDArray[np.float64]:
+        rates = []
+        for k in columns:
+            ones, zeros = w @ (codes[:, k] == 1), w @ (codes[:, k] == 0)
+            spent = _ratio(w @ surprise[:, k], w @ known[:, k])
+            rates.append(_entropy(np.stack([zeros, ones], axis=1)) - spent)
+        return _mean(rates, len(w))
+
+    metrics: dict[str, Metric] = {"balanced_accuracy": balanced, "bits": bits}
+    if mixed:
+        metrics |= {"f1": f1, "cmap": cmap}
+    return right, metrics
 
 
-def _balanced_labels(logits: FloatArray, codes: npt.NDArray[np.int64]) -> float:
-    rates = []
-    for outcome in (0, 1):
-        for k in range(codes.shape[1]):
-            mine = codes[:, k] == outcome
-            if mine.any():
-                rates.append(float(((logits[mine, k] > 0) == (outcome == 1)).mean()))
-    return float(np.mean(rates)) if rates else float("nan")
+def average_precision(scores: FloatArray, codes: IntArray) -> Metric:
+    """sum over positives of the precision at their rank; equal scores share one rank."""
+    known = codes >= 0
+    order = np.flatnonzero(known)[np.argsort(-scores[known], kind="stable")]
+    positive = (codes[order] == 1).astype(np.float64)
+    ordered = scores[order]
+    # The last record of each run of equal scores: precision is read there for all of the run.
+    last = np.searchsorted(-ordered, -ordered, side="right") - 1
+
+    def metric(w: Weights) -> npt.NDArray[np.float64]:
+        weights = w[:, order].astype(np.float64)
+        hits, all_ = np.cumsum(weights * positive, axis=1), np.cumsum(weights, axis=1)
+        precision = _ratio(hits, all_)[:, last]
+        return _ratio((weights * positive * precision).sum(axis=1), hits[:, -1])
+
+    return metric
 
 
-def _cmap(logits: FloatArray, codes: npt.NDArray[np.int64]) -> float | None:
-    values = []
-    for k in range(codes.shape[1]):
-        known = codes[:, k] >= 0
-        if known.any() and 0 < codes[known, k].mean() < 1:
-            values.append(average_precision_score(codes[known, k], logits[known, k]))
-    return float(np.mean(values)) if values else None
+def _label_share(
+    logits: FloatArray, codes: IntArray, units: IntArray | None, seed: int
+) -> tuple[float, Interval, float]:
+    """The labels of one record are not independent: the interval resamples records, or units."""
+    known = codes >= 0
+    right = ((logits > 0) == (codes == 1))[known]
+    rows = np.broadcast_to(np.arange(len(codes))[:, None], codes.shape)[known]
+    return share(right, rows if units is None else units[rows], seed=seed)
+
+
+def _binary_surprise(logits: FloatArray, codes: IntArray) -> npt.NDArray[np.float64]:
+    """-log2 of the probability that the log odds give to the outcome."""
+    signed = np.where(codes == 1, logits, -logits).astype(np.float64)
+    return np.asarray(np.logaddexp(0.0, -signed) / np.log(2))
+
+
+def _entropy(counts: npt.NDArray[np.float64] | Weights) -> npt.NDArray[np.float64]:
+    """Entropy in bits of each row of counts."""
+    p = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
+    logs = np.zeros_like(p, dtype=np.float64)
+    np.log2(p, out=logs, where=p > 0)
+    return np.asarray(-(p * logs).sum(axis=1), np.float64)
+
+
+def _ratio(top: npt.NDArray[Any], bottom: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """top / bottom, and 0 where there is nothing to divide by."""
+    top = np.asarray(top, np.float64)
+    return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
+
+
+def _mean(rates: Sequence[npt.NDArray[np.float64]], n: int) -> npt.NDArray[np.float64]:
+    return np.mean(rates, axis=0) if rates else np.full(n, np.nan)
+
+
+def _percentiles(found: list[npt.NDArray[np.float64]]) -> Interval:
+    low, high = np.nanquantile(np.concatenate(found), [0.025, 0.975])
+    return (float(low), float(high))

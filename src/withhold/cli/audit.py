@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,25 +17,68 @@ from withhold.cli.options import (
     Preserve,
     Quiet,
     Seed,
-    Suppress,
     Test,
     check_folder_target,
     choose_progress,
     print_json,
     read_dataset,
+    read_yaml,
     write_into,
 )
+
+if TYPE_CHECKING:
+    from withhold.audit.evidence import Evidence
+    from withhold.dataset import Dataset
+
+GATE_FAILED = 3
 
 
 def audit(
     original: Annotated[Path, typer.Argument(help="The original.", metavar="ORIGINAL")],
-    release: Annotated[Path, typer.Argument(help="The release.", metavar="RELEASE")],
+    release: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The release, whoever made it; without one, the original alone is audited.",
+            metavar="[RELEASE]",
+        ),
+    ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for audit.json and report.html.")
-    ],
-    suppress: Suppress,
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for audit.json and report.html."),
+    ] = None,
+    suppress: Annotated[
+        str, typer.Option(help="Attributes that should be hidden, comma-separated.")
+    ] = "",
     preserve: Preserve = "",
+    joint: Annotated[
+        list[str] | None,
+        typer.Option(help="Attributes to read together, as A,B; repeatable."),
+    ] = None,
+    fail_if: Annotated[
+        str | None,
+        typer.Option(
+            help='Exit with 3 where one holds: "speaker>floor+2; digit<95" (points; the tier that'
+            " reads most, or NAME@TIER)."
+        ),
+    ] = None,
+    again: Annotated[
+        list[Path] | None,
+        typer.Option(help="Another draw of the same release; repeatable."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer attackers on fewer records: weaker.")
+    ] = False,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="The column that tells records.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="YAML with suppress, preserve, joint, fail_if, quick, seed, id, group."),
+    ] = None,
     features: Features = "x",
+    release_features: Annotated[
+        str | None, typer.Option(help="The features of the release, if named otherwise.")
+    ] = None,
     group: Group = None,
     exclude: Exclude = None,
     multilabel: MultiLabel = None,
@@ -43,39 +86,85 @@ def audit(
     seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
-) -> None:
-    """Attack a release with models of the original and with retrained ones; write the evidence."""
-    from withhold.audit import evaluate
-    from withhold.dataset import Dataset
-    from withhold.report import print_table, render
+) -> int:
+    """Attack a release with models of the original and with retrained ones; write the evidence.
 
+    Exit code 3 where --fail-if holds.
+    """
+    from withhold.audit.evaluate import evaluate
+    from withhold.audit.settings import AuditSettings
+    from withhold.dataset import Dataset
+    from withhold.errors import UserError
+
+    if output is None:
+        raise UserError("no folder for the evidence; name one with -o")
     check_folder_target(output)
+    settings = AuditSettings.read(read_yaml(config)).over(
+        suppress=suppress,
+        preserve=preserve,
+        joint=joint,
+        fail_if=fail_if,
+        quick=quick,
+        id=id_column,
+        group=group,
+        seed=seed,
+    )
     progress = choose_progress(quiet)
     before = read_dataset(
         original,
         features=features,
-        group=group,
+        group=settings.group,
         exclude=exclude,
         multilabel=multilabel,
         test=test,
         progress=progress,
     )
-    after = Dataset.read(release, features=features, progress=progress)
+
+    def read(path: Path) -> Dataset:
+        found = Dataset.read(path, features=release_features or features, progress=progress)
+        return _same_columns(before, found)
+
+    evidence = evaluate(
+        before,
+        None if release is None else read(release),
+        settings.suppress,
+        settings.preserve,
+        joint=settings.joint,
+        fail_if=settings.fail_if or None,
+        again=[read(path) for path in again or []],
+        quick=settings.quick,
+        id=settings.id,
+        seed=settings.seed,
+        progress=progress,
+    )
+    _write(evidence, output, title=f"Audit of {(release or original).name}")
+    _tell(evidence, output, quiet=quiet, as_json=as_json)
+    return GATE_FAILED if evidence.gate is not None and not evidence.gate.passed else 0
+
+
+def _same_columns(before: Dataset, after: Dataset) -> Dataset:
+    """Wide columns are matched by name, whatever their order in the file."""
     columns, released = before.layout.columns, after.layout.columns
     if columns != released and set(columns) == set(released):
-        # Wide columns are matched by name, whatever their order in the file.
-        after = after.with_features(after.x[:, [released.index(c) for c in columns]])
-    evidence = evaluate(before, after, suppress, preserve, seed=seed, progress=progress)
-    page = render(evidence, title=f"Audit of {release.name}")
-    write_into(
-        output,
-        {
-            "audit.json": json.dumps(evidence.to_dict(), indent=2).encode() + b"\n",
-            "report.html": page.encode(),
-        },
-    )
+        return after.with_features(after.x[:, [released.index(c) for c in columns]])
+    return after
+
+
+def _write(evidence: Evidence, output: Path, *, title: str) -> None:
+    from withhold.report import render
+
+    page = render(evidence, title=title)
+    write_into(output, {"audit.json": evidence.json_bytes(), "report.html": page.encode()})
+
+
+def _tell(evidence: Evidence, output: Path, *, quiet: bool, as_json: bool) -> None:
+    from withhold.report import print_table
+
     if as_json:
         print_json(evidence.to_dict())
     elif not quiet:
         print_table(evidence)
         typer.echo(f"evidence: {output / 'audit.json'}, report: {output / 'report.html'}")
+    if evidence.gate is not None:
+        for failure in evidence.gate.failures:
+            print(f"gate failed: {failure}", file=sys.stderr)

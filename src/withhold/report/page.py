@@ -1,14 +1,17 @@
-"""report.html: one self-contained file; every name is escaped, nothing is fetched."""
+"""report.html: one self-contained file; every name is escaped, nothing is fetched, nothing runs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from withhold.atomic import write_bytes
 
 if TYPE_CHECKING:
-    from withhold.audit.evidence import AttributeEvidence, Evidence
+    from jinja2 import Environment
+
+    from withhold.audit.evidence import Evidence
 
 
 def write_report(evidence: Evidence, path: str | Path, *, title: str = "Audit") -> None:
@@ -17,8 +20,40 @@ def write_report(evidence: Evidence, path: str | Path, *, title: str = "Audit") 
 
 
 def render(evidence: Evidence, *, title: str = "Audit") -> str:
-    """The page as text."""
+    """The page as text: the verdict on the first screen, the evidence below it."""
+    from withhold.report import shared, words
+    from withhold.report.cards import cards
+    from withhold.report.charts import histogram
+    from withhold.report.maps import map_view
+
+    shown = cards(evidence)
+    moved = evidence.distortion
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=title,
+            evidence=evidence,
+            alone=evidence.release is None,
+            headline=words.headline(evidence),
+            assumptions=words.assumptions(evidence),
+            cards=shown,
+            suppressed=[c for c in shown if c.found.role == "suppress"],
+            kept=[c for c in shown if c.found.role != "suppress"],
+            shared=shared.rows(evidence),
+            histogram=histogram(moved.edges, moved.counts, mean=moved.mean, title="Distances")
+            if moved is not None and moved.counts
+            else None,
+            map=map_view(evidence, shown),
+            settings=list(_flat(evidence.settings)),
+        )
+    )
+
+
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from withhold.report import numbers
 
     environment = Environment(
         loader=PackageLoader("withhold.report", "templates"),
@@ -27,27 +62,25 @@ def render(evidence: Evidence, *, title: str = "Audit") -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = lambda v: f"{100 * v:.1f} %"
-    rows = [_row(name, a) for name, a in evidence.attributes.items()]
-    return environment.get_template("report.html").render(
-        title=title,
-        evidence=evidence,
-        suppressed=[r for r in rows if r["role"] == "suppress"],
-        kept=[r for r in rows if r["role"] != "suppress"],
-        rows=rows,
-    )
+    for write in (
+        numbers.percent,
+        numbers.points,
+        numbers.span,
+        numbers.bits,
+        numbers.seconds,
+        numbers.count,
+        numbers.counted,
+    ):
+        environment.filters[write.__name__] = write
+    return environment
 
 
-def _row(name: str, a: AttributeEvidence) -> dict[str, Any]:
-    bars = [("original data", a.original.accuracy, "original")]
-    if a.ignorant is not None:
-        bars.append(("release, frozen model", a.ignorant.accuracy, "ignorant"))
-    bars.append(("release, retrained attacker", a.informed.accuracy, "informed"))
-    return {
-        "name": name,
-        "role": a.role,
-        "evidence": a,
-        "bars": [{"label": label, "value": v, "kind": kind} for label, v, kind in bars],
-        "leaks": a.readable,
-        "retrained": a.informed.ci[0] > a.floor,
-    }
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Settings as lines: what is inside a mapping gets the names before it."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple):
+            yield f"{prefix}{name}", ", ".join(map(str, value)) or "none"
+        else:
+            yield f"{prefix}{name}", str(value)

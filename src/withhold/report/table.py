@@ -1,54 +1,118 @@
-"""The audit's table in a terminal."""
+"""The audit's table in a terminal: who reads what, and what a gate said."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from withhold.report.numbers import NONE, bits, points, span
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-    from withhold.audit.evidence import AttributeEvidence, Evidence
+    from withhold.audit.evidence import AttributeEvidence, Evidence, Linked, Tier
+
+_COLOURS = {"readable": "bold red", "floor": "bold green", "blind": "bold yellow"}
 
 
 def print_table(evidence: Evidence, *, console: Console | None = None, title: str = "") -> None:
-    """Roles, and accuracies of the ignorant and the informed attacker side by side."""
+    """Every attribute: the floor, the original, and what each tier of attacker reads."""
     from rich.console import Console
+    from rich.text import Text
+
+    console = console or Console()
+    console.print()
+    console.print(_table(evidence, title))
+    console.print()
+    for line in _legend(evidence):
+        console.print(Text(line, style="dim"))
+    for note in evidence.notes:
+        console.print(Text(_plain(f"note: {note}")), soft_wrap=True)
+    style = _verdict_style(evidence)
+    console.print(Text.assemble(("verdict: ", style), _plain(evidence.verdict)), soft_wrap=True)
+    for check in () if evidence.gate is None else evidence.gate.conditions:
+        word = ("FAIL", "bold red") if check.failed else ("PASS", "bold green")
+        console.print(Text.assemble(word, _plain(f" {check.said}")), soft_wrap=True)
+
+
+def _table(evidence: Evidence, title: str) -> Table:
+    from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    console = console or Console()
-    table = Table(title=escape(title) or None, title_justify="left")
-    table.add_column("attribute")
-    table.add_column("role")
-    table.add_column("classes", justify="right")
-    table.add_column("floor", justify="right")
-    table.add_column("original", justify="right")
-    table.add_column("release,\nfrozen model", justify="right")
-    table.add_column("release,\nretrained", justify="right")
-    for name, a in evidence.attributes.items():
-        frozen = "–" if a.ignorant is None else f"{100 * a.ignorant.accuracy:.1f}"
-        table.add_row(
-            escape(name),
-            a.role,
-            str(a.classes),
-            f"{100 * a.floor:.1f}",
-            f"{100 * a.original.accuracy:.1f}",
-            frozen,
-            f"{100 * a.informed.accuracy:.1f}",
-            style=_style(a),
-        )
-    console.print(table)
-    console.print(
-        "accuracy in % on held-out records"
-        "\nfrozen model: trained on the originals, the figure that papers report"
-        "\nretrained: trained on the release, which is what an attacker does",
-        style="dim",
-        highlight=False,
+    alone = evidence.release is None
+    table = Table(
+        title=escape(_plain(title)) or None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
     )
-    console.print(f"verdict: {evidence.verdict}", highlight=False, markup=False, soft_wrap=True)
+    table.add_column("attribute", overflow="fold", min_width=8)
+    table.add_column("role", no_wrap=True)
+    headers = (
+        ["floor", "this data"]
+        if alone
+        else ["floor", "original", "release\nfrozen", "release\nretrained"]
+    )
+    sizes = _linked_sizes(evidence)
+    headers += [f"linked\n{min(sizes)}" if len(sizes) == 1 else "linked"] if sizes else []
+    for header in [*headers, "bits"]:
+        table.add_column(header, justify="right", no_wrap=True)
+    for name, a in evidence.attributes.items():
+        measured = [] if alone else [points(a.original.accuracy), _accuracy(a.ignorant)]
+        table.add_row(
+            escape(_plain(name)),
+            a.role,
+            points(a.floor),
+            *measured,
+            f"{points(a.informed.accuracy)} ({span(a.informed.ci)})",
+            *([_linked_cell(a, several=len(sizes) > 1)] if sizes else []),
+            bits(a.leakage_bits),
+            style=_COLOURS[a.status] if a.role == "suppress" else None,
+        )
+    return table
 
 
-def _style(a: AttributeEvidence) -> Any:
-    if a.role != "suppress":
-        return None
-    return "bold red" if a.readable else "bold green"
+def _accuracy(tier: Tier | None) -> str:
+    return NONE if tier is None else points(tier.accuracy)
+
+
+def _linked(a: AttributeEvidence) -> Linked | None:
+    """Twenty records of one person, or the most there are."""
+    return a.linked.get("20") or max(a.linked.values(), key=lambda one: one.records, default=None)
+
+
+def _linked_sizes(evidence: Evidence) -> set[int]:
+    chosen = (_linked(a) for a in evidence.attributes.values())
+    return {one.records for one in chosen if one is not None}
+
+
+def _linked_cell(a: AttributeEvidence, *, several: bool) -> str:
+    chosen = _linked(a)
+    if chosen is None:
+        return NONE
+    return points(chosen.accuracy) + (f" ×{chosen.records}" if several else "")
+
+
+def _legend(evidence: Evidence) -> list[str]:
+    lines = ["accuracy in % on held-out records (95 % interval); bits that an attacker can use"]
+    if evidence.release is not None:
+        lines += [
+            "frozen: a model of the originals, not retrained, the figure that papers report",
+            "retrained: the best of those trained on the release, as an attacker does",
+        ]
+    if _linked_sizes(evidence):
+        lines.append("linked: who also knows that so many records are of one person")
+    return lines
+
+
+def _plain(text: str) -> str:
+    """Names come from files: what would steer the terminal is shown as a replacement mark."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _verdict_style(evidence: Evidence) -> str:
+    found = {a.status for a in evidence.suppressed.values()}
+    worst = next((s for s in ("readable", "blind", "floor") if s in found), None)
+    return "bold" if worst is None else _COLOURS[worst]

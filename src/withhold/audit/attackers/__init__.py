@@ -1,1 +1,35 @@
-"""Attackers: models that infer an attribute from a release, one a file."""
+"""Attackers: models that infer an attribute from a release, one a file, weakest first.
+
+Importing the package fills the ladder.
+"""
+
+from withhold.audit.attackers.attacker import (
+    Attacker,
+    Prediction,
+    attacker,
+    attacker_names,
+    get_attackers,
+)
+
+from withhold.audit.attackers.prior import Prior  # isort: skip
+from withhold.audit.attackers.logistic import Logistic  # isort: skip
+from withhold.audit.attackers.nearest import Nearest  # isort: skip
+from withhold.audit.attackers.kernel import Kernel  # isort: skip
+from withhold.audit.attackers.trees import Trees  # isort: skip
+from withhold.audit.attackers.mlp import Mlp, MlpLarge, MlpSmall  # isort: skip
+
+__all__ = [
+    "Attacker",
+    "Kernel",
+    "Logistic",
+    "Mlp",
+    "MlpLarge",
+    "MlpSmall",
+    "Nearest",
+    "Prediction",
+    "Prior",
+    "Trees",
+    "attacker",
+    "attacker_names",
+    "get_attackers",
+]

@@ -1,17 +1,24 @@
-"""`mlp`: a fresh network, trained on what it attacks until the validation part stops improving."""
+"""`mlp-small` and `mlp-large`: networks, trained on what they attack until val stops improving.
+
+Each is run fresh, and (`…-warm`) started from the model of the original data: whoever has the raw
+model need not begin from nothing.
+"""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from withhold.attribute import Attribute
-from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker
 from withhold.losses.similarity import masked_cross_entropy
 from withhold.methods.training import (
     adamw,
@@ -23,23 +30,25 @@ from withhold.methods.training import (
     set_rate,
     steps_per_epoch,
 )
-from withhold.nets.attribute import AttributeNet, FrozenAttributeNet
-from withhold.nets.device import pick_device, threads, threads_for
-from withhold.progress import Progress
+from withhold.nets.attribute import AttributeNet
+from withhold.nets.device import pick_device
 
 
 @dataclass(frozen=True)
 class Mlp:
-    """d-512-256-k on standardised features, AdamW, cosine; the best epoch on val is kept."""
+    """d-hidden-k with batch norm, AdamW, cosine; the best epoch on val is kept."""
 
     name: ClassVar[str] = "mlp"
+    view: ClassVar[ViewName] = "standard"
+    raw: ClassVar[bool] = True  # also a model of the originals
     hidden: tuple[int, ...] = (512, 256)
-    epochs: int = 30
+    epochs: int = 16
     steps: int = 1500
-    patience: int = 6
+    patience: int = 4
     batch: int = 256
     rate: float = 2e-3
     decay: float = 0.02
+    start: Mapping[str, npt.NDArray[Any]] | None = field(default=None, repr=False, compare=False)
 
     def fit(
         self,
@@ -49,86 +58,100 @@ class Mlp:
         attribute_val: Attribute,
         *,
         seed: int,
-        progress: Progress,
     ) -> MlpPrediction:
         """Train on (x, attribute), stop on (x_val, attribute_val)."""
         device = pick_device()
-        mean, scale = _standard(x)
         network = AttributeNet(x.shape[1], len(attribute.classes), self.hidden)
         initialise(network, seed, "attacker", attribute.name)
+        if self.start is not None:
+            network.load_state_dict({k: torch.tensor(v) for k, v in self.start.items()})
         network.to(device)
         optimiser = adamw(network, rate=self.rate, decay=self.decay)
-        with threads(threads_for(self.batch * x.shape[1] * self.hidden[0])):
-            inputs = torch.from_numpy((x - mean) / scale).to(device)
-            held = torch.from_numpy((x_val - mean) / scale).to(device)
-            codes = torch.from_numpy(attribute.codes).to(device)
-            held_codes = torch.from_numpy(attribute_val.codes).to(device)
-            rows = torch.from_numpy(np.flatnonzero(attribute.known)).to(device)
-            # Few records must not mean few steps: an attacker that did not learn proves nothing.
-            size = min(self.batch, max(len(rows) // 8, 16))
-            per_epoch = steps_per_epoch(len(rows), size)
-            epochs = max(self.epochs, epochs_for(None, len(rows), size, steps=self.steps))
-            patience = max(self.patience, epochs // 5)
-            judged = bool(attribute_val.known.any())
-            best, best_state, since = float("inf"), copy.deepcopy(network.state_dict()), 0
-            with progress.stage(f"attacker on {attribute.name}", epochs) as bar:
-                for epoch in range(epochs):
-                    network.train()
-                    draws = epoch_batches(
-                        len(rows), size, seeded(seed, "attacker", attribute.name, epoch)
-                    )
-                    for step, draw in enumerate(draws):
-                        done = epoch * per_epoch + step
-                        set_rate(optimiser, cosine_rate(self.rate, done, epochs * per_epoch))
-                        batch = rows[draw.to(device)]
-                        _, p = network(inputs[batch])
-                        loss = masked_cross_entropy(
-                            p, codes[batch], multilabel=attribute.multilabel
-                        )
-                        optimiser.zero_grad(set_to_none=True)
-                        loss.backward()
-                        optimiser.step()
-                    if not judged:  # nothing to choose by: the last epoch it is
-                        bar.advance()
-                        continue
-                    value = _held_out_error(network, held, held_codes, attribute.multilabel)
-                    bar.advance(note=f"val error {100 * value:.1f} %")
-                    since += 1
-                    if value < best:
-                        best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
-                    if since >= patience or best == 0.0:
-                        break
+        inputs = torch.from_numpy(np.ascontiguousarray(x)).to(device)
+        held = torch.from_numpy(np.ascontiguousarray(x_val)).to(device)
+        codes = torch.from_numpy(attribute.codes).to(device)
+        held_codes = torch.from_numpy(attribute_val.codes).to(device)
+        rows = torch.from_numpy(np.flatnonzero(attribute.known)).to(device)
+        # Few records must not mean few steps: an attacker that did not learn proves nothing.
+        size = min(self.batch, max(len(rows) // 8, 16))
+        per_epoch = steps_per_epoch(len(rows), size)
+        epochs = max(self.epochs, epochs_for(None, len(rows), size, steps=self.steps))
+        patience = max(self.patience, epochs // 8)
+        judged = bool(attribute_val.known.any())
+        best, best_state, since = float("inf"), copy.deepcopy(network.state_dict()), 0
+        if judged and self.start is not None:
+            best = _held_out_error(network, held, held_codes, attribute.multilabel)
+        for epoch in range(epochs):
+            network.train()
+            draws = epoch_batches(len(rows), size, seeded(seed, "attacker", attribute.name, epoch))
+            for step, draw in enumerate(draws):
+                done = epoch * per_epoch + step
+                set_rate(optimiser, cosine_rate(self.rate, done, epochs * per_epoch))
+                batch = rows[draw.to(device)]
+                _, p = network(inputs[batch])
+                loss = masked_cross_entropy(p, codes[batch], multilabel=attribute.multilabel)
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                optimiser.step()
+            if not judged:  # nothing to choose by: the last epoch it is
+                continue
+            value = _held_out_error(network, held, held_codes, attribute.multilabel)
+            since += 1
+            if value < best:
+                best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
+            if since >= patience or best == 0.0:
+                break
         if judged:
             network.load_state_dict(best_state)
-        return MlpPrediction(network.eval().cpu().frozen(), mean, scale)
+        return MlpPrediction(network.eval().cpu())
+
+    def warm(self, state: Mapping[str, npt.NDArray[Any]]) -> Mlp:
+        """The same attacker, started from a fitted one; at half the rate, lest it forget."""
+        return replace(
+            self, start=state, rate=self.rate / 2, steps=self.steps // 2, epochs=self.epochs // 2
+        )
+
+    def cost(self, n: int, d: int, classes: int) -> float:
+        """Multiply-adds of the steps, forward and back."""
+        sizes = (d, *self.hidden, classes)
+        weights = sum(a * b for a, b in pairwise(sizes))
+        steps = max(self.steps, self.epochs * n / self.batch) * 0.7
+        return 0.5 + 6.0 * weights * self.batch * steps / 6e10
+
+
+@attacker
+@dataclass(frozen=True)
+class MlpSmall(Mlp):
+    """d-256-k on the reduced view: quick, and hard to overfit."""
+
+    name: ClassVar[str] = "mlp-small"
+    view: ClassVar[ViewName] = "reduced"
+    hidden: tuple[int, ...] = (256,)
+
+
+@attacker
+@dataclass(frozen=True)
+class MlpLarge(Mlp):
+    """d-512-256-k on every feature."""
+
+    name: ClassVar[str] = "mlp-large"
 
 
 @dataclass(frozen=True, eq=False)
 class MlpPrediction:
-    """The fitted network with the statistics of its training features."""
+    """The fitted network."""
 
-    network: FrozenAttributeNet
-    mean: FloatArray
-    scale: FloatArray
+    network: AttributeNet
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The weights, for another one to start from."""
+        return {k: np.array(v.numpy()) for k, v in self.network.state_dict().items()}
 
     @torch.inference_mode()
     def logits(self, x: FloatArray) -> FloatArray:
         """Scores of each class, (n, k)."""
-        pieces = [
-            self.network(torch.from_numpy((piece - self.mean) / self.scale))[1].numpy()
-            for piece in np.array_split(x, max(len(x) // 4096, 1))
-        ]
-        return np.concatenate(pieces)
-
-
-def _standard(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    mean = x.mean(axis=0, dtype=np.float64)
-    pieces = np.array_split(x, max(len(x) // 4096, 1))
-    scale = np.sqrt(np.sum([np.square(p - mean).sum(axis=0) for p in pieces], axis=0) / len(x))
-    # A feature that never moves in the release says nothing; do not blow up its rounding. What
-    # rounding is depends on the feature alone: a small one beside large ones may hold the leak.
-    scale[scale <= 1e-7 * np.abs(mean)] = 1.0
-    return mean.astype(np.float32), scale.astype(np.float32)
+        blocks = np.array_split(np.ascontiguousarray(x), max(len(x) // 4096, 1))
+        return np.concatenate([self.network(torch.from_numpy(b))[1].numpy() for b in blocks])
 
 
 @torch.no_grad()

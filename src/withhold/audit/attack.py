@@ -1,0 +1,97 @@
+"""One attack: fit an attacker on train and val, and keep what it says of val and test."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import Attacker, FloatArray
+from withhold.audit.split import Parts
+
+State = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """Everything that one attack needs; calling it runs it, here or in another process."""
+
+    name: str
+    attacker: Attacker
+    x: FloatArray  # all records, in the view that the attacker wants
+    attribute: Attribute
+    parts: Parts
+    seed: int
+    also: FloatArray | None = None  # the release in the same view, for models of the originals
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds it will take."""
+        return self.attacker.cost(
+            len(self.parts.train), self.x.shape[1], len(self.attribute.classes)
+        )
+
+    def __call__(self) -> Outcome:
+        """Fit, and say what was learned of val and test."""
+        started = time.perf_counter()
+        train, val, test = self.parts.train, self.parts.val, self.parts.test
+        x_val, x_test = self.x[val], self.x[test]
+        fitted = self.attacker.fit(
+            self.x[train],
+            self.attribute.rows(train),
+            x_val,
+            self.attribute.rows(val),
+            seed=self.seed,
+        )
+        state = getattr(fitted, "state", None)
+        return Outcome(
+            self.name,
+            fitted.logits(x_val),
+            fitted.logits(x_test),
+            None if self.also is None else fitted.logits(self.also[test]),
+            None if state is None else state(),
+            time.perf_counter() - started,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a fitted attacker says: scores (n, k) of val and test, and of the release's test."""
+
+    name: str
+    val: FloatArray
+    test: FloatArray
+    also: FloatArray | None
+    state: State | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most records that attackers are shown of each part: more would cost time, not tell more.
+
+    What was left out is said in the settings of the evidence.
+    """
+
+    train: int = 60_000
+    val: int = 10_000
+    test: int = 50_000
+
+    def apply(self, parts: Parts, seed: int) -> Parts:
+        """At most so many records of each part, drawn at random."""
+        rng = np.random.default_rng([seed, 0x117])
+
+        def some(rows: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+            return rows if len(rows) <= most else np.sort(rng.permutation(rows)[:most])
+
+        return Parts(
+            some(parts.train, self.train),
+            some(parts.val, self.val),
+            some(parts.test, self.test),
+            parts.units,
+            parts.note,
+        )

@@ -1,0 +1,134 @@
+"""`kernel`: Nyström features of an RBF kernel, and a logistic regression on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, per_label
+from withhold.audit.attackers.logistic import LinearPrediction, fit_linear
+
+
+@attacker
+@dataclass(frozen=True)
+class Kernel:
+    """exp(-|x - l|² / 2σ²) to some records l of train; σ is chosen on val.
+
+    σ is a multiple of the median distance between records. Ridge regression, which has a closed
+    form, chooses among the multiples; the logistic fit is then made once.
+    """
+
+    name: ClassVar[str] = "kernel"
+    view: ClassVar[ViewName] = "reduced"
+    landmarks: int = 600
+    widths: tuple[float, ...] = (1.0, 0.5, 0.25)
+    flops: float = 2e11
+
+    def fit(
+        self,
+        x: FloatArray,
+        attribute: Attribute,
+        x_val: FloatArray,
+        attribute_val: Attribute,
+        *,
+        seed: int,
+    ) -> KernelPrediction:
+        """Choose σ by ridge regression on val, then fit the logistic regression."""
+        known = attribute.known
+        attribute, x = attribute.rows(known), x[known] if not known.all() else x
+        rng = np.random.default_rng([seed, 0xCE])
+        few = x[rng.permutation(len(x))[: min(len(x), 500)]]
+        typical = float(np.median(_squared(few, few)[np.triu_indices(len(few), 1)] + 1e-12))
+        typical = typical if np.isfinite(typical) and typical > 0 else 1.0
+        targets, held = _targets(attribute), _targets(attribute_val)
+        best, chosen = -np.inf, None
+        for width in self.widths:
+            features = _Features.of(x, self.landmarks, 1 / (typical * width**2), rng_seed=seed)
+            seen = features(x)
+            found = _ridge_value(seen, targets, features(x_val), held)
+            if chosen is None or found > best:
+                best, chosen = found, (features, seen)
+        assert chosen is not None
+        features, seen = chosen
+        pairs = zip(per_label(attribute), per_label(attribute_val), strict=True)
+        seen_val = features(x_val)
+        heads = [
+            fit_linear(seen, a, seen_val, v, strengths=(1.0, 100.0), flops=self.flops)
+            for a, v in pairs
+        ]
+        return KernelPrediction(features, LinearPrediction(tuple(heads), attribute.multilabel))
+
+    def cost(self, n: int, d: int, classes: int) -> float:
+        """Kernels, their whitening, Gram matrices; then the logistic fit."""
+        m = min(self.landmarks, n)
+        gram = len(self.widths) * 6.0 * n * m * m + 2.0 * n * m * d
+        return 0.2 + gram / 4e10 + min(4.0 * n * m * classes * 160, self.flops * 2) / 5e10
+
+
+@dataclass(frozen=True, eq=False)
+class KernelPrediction:
+    """Landmarks and a linear map on the similarities to them."""
+
+    features: _Features
+    linear: LinearPrediction
+
+    def logits(self, x: FloatArray) -> FloatArray:
+        """Scores of each class, (n, k)."""
+        blocks = np.array_split(x, max(len(x) // 4096, 1))
+        return np.concatenate([self.linear.logits(self.features(b)) for b in blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """K(x, landmarks) K(landmarks, landmarks)^(-1/2), scaled to unit mean square: (n, m)."""
+
+    landmarks: FloatArray
+    whitening: FloatArray
+    gamma: float
+
+    @classmethod
+    def of(cls, x: FloatArray, count: int, gamma: float, *, rng_seed: int) -> _Features:
+        rng = np.random.default_rng([rng_seed, 0xCF])
+        landmarks = x[rng.permutation(len(x))[:count]]
+        kernel = np.exp(-gamma * _squared(landmarks, landmarks)).astype(np.float64)
+        values, vectors = np.linalg.eigh(kernel)
+        keep = values > 1e-6 * max(values[-1], 1e-12)
+        whitening = vectors[:, keep] / np.sqrt(values[keep]) * np.sqrt(len(landmarks))
+        return cls(landmarks, whitening.astype(np.float32), gamma)
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        kernel: FloatArray = np.exp(-self.gamma * _squared(x, self.landmarks))
+        return np.asarray(kernel @ self.whitening, np.float32)
+
+
+def _squared(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Squared distances (n, m)."""
+    norms = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1)[None]
+    return np.asarray(np.maximum(norms - 2 * (a @ b.T), 0.0), np.float32)
+
+
+def _targets(attribute: Attribute) -> npt.NDArray[np.float32]:
+    """One column a class (or label), 1 or 0; all zero where unknown."""
+    if attribute.multilabel:
+        return np.asarray(2.0 * (attribute.codes == 1) - (attribute.codes >= 0), np.float32)
+    hot = np.zeros((len(attribute.codes), len(attribute.classes)), np.float32)
+    known = attribute.known
+    hot[np.flatnonzero(known), attribute.codes[known]] = 1
+    return hot
+
+
+def _ridge_value(x: FloatArray, y: Any, x_val: FloatArray, y_val: Any) -> float:
+    """How much of val's targets a ridge regression explains (R², the penalty 1e-3 of the trace)."""
+    mean = y.mean(axis=0)
+    gram = (x.T @ x).astype(np.float64)
+    gram[np.diag_indices_from(gram)] += 1e-3 * np.trace(gram) / len(gram) + 1e-9
+    weight = np.linalg.solve(gram, (x.T @ (y - mean)).astype(np.float64)).astype(np.float32)
+    judged = y_val.any(axis=1)
+    if not judged.any():
+        return 0.0
+    left = y_val[judged] - mean - x_val[judged] @ weight
+    return float(-np.square(left).mean())

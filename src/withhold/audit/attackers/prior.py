@@ -1,0 +1,47 @@
+"""`prior`: the commonest class, whatever the record. What everybody knows without looking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, log_shares
+
+
+@attacker
+@dataclass(frozen=True)
+class Prior:
+    """log P(s), counted on train."""
+
+    name: ClassVar[str] = "prior"
+    view: ClassVar[ViewName] = "reduced"
+
+    def fit(
+        self,
+        x: FloatArray,
+        attribute: Attribute,
+        x_val: FloatArray,
+        attribute_val: Attribute,
+        *,
+        seed: int,
+    ) -> PriorPrediction:
+        """Count the classes."""
+        return PriorPrediction(log_shares(attribute))
+
+    def cost(self, n: int, d: int, classes: int) -> float:
+        """Nothing to speak of."""
+        return 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class PriorPrediction:
+    """The same answer to everything."""
+
+    shares: FloatArray  # (k,)
+
+    def logits(self, x: FloatArray) -> FloatArray:
+        """The shares, (n, k)."""
+        return np.broadcast_to(self.shares, (len(x), len(self.shares))).copy()

@@ -1,0 +1,163 @@
+"""`trees`: gradient-boosted trees on features as they are; reads thresholds and interactions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import (
+    FloatArray,
+    ViewName,
+    attacker,
+    log_shares,
+    per_label,
+)
+
+
+@attacker
+@dataclass(frozen=True)
+class Trees:
+    """scikit-learn's histogram boosting; stops when val no longer improves.
+
+    A round grows one tree a class, so that many classes on many features would take hours. Of more
+    than `widest` features those are taken that tell most of the attribute one by one (in bits,
+    after binning); and rounds are as many as `budget` allows, so that of 16,000
+    records 60 classes get about thirty and 1,000 classes none: then the attacker is skipped, and
+    the audit says so.
+    """
+
+    name: ClassVar[str] = "trees"
+    view: ClassVar[ViewName] = "standard"
+    rounds: int = 200
+    widest: int = 64
+    patience: int = 6
+    budget: float = 2e9  # features x records x trees, about 15 seconds
+
+    def fit(
+        self,
+        x: FloatArray,
+        attribute: Attribute,
+        x_val: FloatArray,
+        attribute_val: Attribute,
+        *,
+        seed: int,
+    ) -> TreesPrediction:
+        """Boost on the labelled records; val says when to stop."""
+        pairs = zip(per_label(attribute), per_label(attribute_val), strict=True)
+        models = []
+        for a, v in pairs:
+            columns = telling(x, a, self.widest)
+            known, judged = a.known, v.known & np.isin(v.codes, a.codes[a.known])
+            present = np.unique(a.codes[known])
+            if len(present) < 2:
+                models.append((columns, None, present, log_shares(a)))
+                continue
+            rounds = self._rounds(int(known.sum()), len(columns), len(present))
+            model = _boost(
+                x[known][:, columns],
+                a.codes[known],
+                x_val[judged][:, columns],
+                v.codes[judged],
+                rounds=rounds,
+                patience=self.patience,
+                seed=seed,
+            )
+            models.append((columns, model, present, log_shares(a)))
+        return TreesPrediction(tuple(models), attribute.multilabel)
+
+    def cost(self, n: int, d: int, classes: int) -> float:
+        """Features x records x trees."""
+        trees = classes if classes > 2 else 1
+        work = n * min(d, self.widest) * trees * self._rounds(n, min(d, self.widest), classes)
+        return 0.3 + work / 1.5e8
+
+    def declines(self, n: int, d: int, classes: int) -> str | None:
+        """Too many classes for five rounds within the budget."""
+        if self._rounds(n, min(d, self.widest), classes) < 5:
+            return f"{classes:,} classes of {n:,} records are too many for boosted trees"
+        return None
+
+    def _rounds(self, n: int, d: int, classes: int) -> int:
+        trees = classes if classes > 2 else 1
+        return int(min(self.rounds, self.budget / max(n * d * trees, 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class TreesPrediction:
+    """Boosted trees for a categorical attribute, or for each label."""
+
+    models: tuple[tuple[npt.NDArray[np.int64], Any, npt.NDArray[np.int64], FloatArray], ...]
+    multilabel: bool
+
+    def logits(self, x: FloatArray) -> FloatArray:
+        """Log-probabilities of each class, (n, k)."""
+        found = []
+        for columns, model, present, shares in self.models:
+            out = np.broadcast_to(shares - 10, (len(x), len(shares))).astype(np.float32)
+            if model is None:
+                out = out + 10
+            else:
+                log_p = np.log(np.clip(model.predict_proba(x[:, columns]), 1e-9, None))
+                out[:, present] = log_p
+            found.append(out)
+        if not self.multilabel:
+            return found[0]
+        return np.stack([out[:, 1] - out[:, 0] for out in found], axis=1)
+
+
+def telling(x: FloatArray, attribute: Attribute, most: int) -> npt.NDArray[np.int64]:
+    """The `most` features that share most bits with the attribute, one by one, in 16 bins each."""
+    d = x.shape[1]
+    if d <= most:
+        return np.arange(d)
+    rows = np.flatnonzero(attribute.known)[:20000]
+    codes, classes, bins = attribute.codes[rows], len(attribute.classes), 16
+    bits = np.empty(d)
+    prior = _entropy(np.bincount(codes, minlength=classes)[None])
+    for start in range(0, d, 64):
+        piece = x[rows, start : start + 64]
+        edges = np.quantile(piece[:4000], np.arange(1, bins) / bins, axis=0)
+        for i in range(piece.shape[1]):
+            binned = np.searchsorted(edges[:, i], piece[:, i])
+            table = np.bincount(binned * classes + codes, minlength=bins * classes)
+            table = table.reshape(bins, classes)
+            weight = table.sum(axis=1) / len(codes)
+            bits[start + i] = prior[0] - (weight * _entropy(table)).sum()
+    return np.sort(np.argsort(-bits, kind="stable")[:most])
+
+
+def _boost(
+    x: FloatArray,
+    codes: npt.NDArray[np.int64],
+    x_val: FloatArray,
+    codes_val: npt.NDArray[np.int64],
+    *,
+    rounds: int,
+    patience: int,
+    seed: int,
+) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    few = rounds < 40
+    stop = len(codes_val) > 0
+    model = HistGradientBoostingClassifier(
+        learning_rate=0.3 if few else 0.2,
+        max_iter=max(rounds, 1),
+        max_leaf_nodes=31,
+        min_samples_leaf=min(20, max(len(codes) // (4 * len(np.unique(codes))), 1)),
+        early_stopping=stop,
+        n_iter_no_change=patience,
+        random_state=seed % 2**31,
+    )
+    return model.fit(x, codes, X_val=x_val, y_val=codes_val) if stop else model.fit(x, codes)
+
+
+def _entropy(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    p = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    logs = np.zeros_like(p)
+    np.log2(p, out=logs, where=p > 0)
+    return np.asarray(-(p * logs).sum(axis=1))

@@ -1,0 +1,40 @@
+"""From an attacker's scores to probabilities that can be believed and added up over records."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.metrics import cross_entropy_bits
+
+# Nobody is ever sure: a class that train never saw must not cost infinitely many bits.
+_DOUBT = 1e-4
+_TEMPERATURES = np.geomspace(0.25, 8.0, 21)
+
+
+def temperature(logits: FloatArray, truth: Attribute) -> float:
+    """The T for which softmax(logits / T) has the least cross-entropy on these (val) records.
+
+    Networks are surer than they are right. T does not change which class is likeliest.
+    """
+    if not truth.known.any():
+        return 1.0
+    spent = [
+        cross_entropy_bits(calibrated(logits, t, truth.multilabel), truth) for t in _TEMPERATURES
+    ]
+    return float(_TEMPERATURES[int(np.argmin(spent))])
+
+
+def calibrated(logits: FloatArray, t: float, multilabel: bool) -> FloatArray:
+    """log of (1 - doubt) softmax(logits / t) + doubt / k; of labels the log odds, bounded alike."""
+    scaled = logits.astype(np.float64) / t
+    if multilabel:
+        most = np.log((1 - _DOUBT / 2) / (_DOUBT / 2))
+        odds: FloatArray = np.clip(scaled, -most, most).astype(np.float32)
+        return odds
+    scaled -= scaled.max(axis=1, keepdims=True)
+    p = np.exp(scaled)
+    p /= p.sum(axis=1, keepdims=True)
+    log_p: FloatArray = np.log((1 - _DOUBT) * p + _DOUBT / p.shape[1]).astype(np.float32)
+    return log_p

@@ -1,0 +1,169 @@
+"""The gate: `speaker>floor+2; digit<95` fails an audit that found more, or less, than wanted.
+
+One condition is NAME[@WHAT] OP VALUE. An audit FAILS where a condition holds.
+
+    NAME   an attribute, or a joint one as it was given (`gender,accent`)
+    WHAT   ignorant, informed, linked, linked5, linked20, repeated, worst; or bits, nag, balanced
+    OP     > >= < <=
+    VALUE  a number in points (percent; bits for bits), or floor, majority, original with + or -
+
+Without WHAT, > asks for the highest of all tiers: any leak is one. < asks for the informed figure:
+what is left for those who train on the release.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from withhold.errors import UserError, did_you_mean, listing
+
+if TYPE_CHECKING:
+    from withhold.audit.evidence import AttributeEvidence
+
+_OPS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_WHAT = ("worst", "ignorant", "informed", "linked", "repeated", "bits", "nag", "balanced")
+_BASES = ("floor", "majority", "original")
+
+
+class Condition(BaseModel):
+    """One condition under which an audit fails."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    attribute: str
+    what: str
+    op: str
+    base: str
+    offset: float
+
+
+class Checked(BaseModel):
+    """A condition and what was found."""
+
+    model_config = ConfigDict(frozen=True)
+
+    condition: str
+    failed: bool
+    found: float
+    limit: float
+    said: str
+
+
+class GateResult(BaseModel):
+    """Every condition of a gate, checked."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passed: bool
+    conditions: tuple[Checked, ...]
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """The conditions that held, in words."""
+        return tuple(c.said for c in self.conditions if c.failed)
+
+
+def parse_gate(text: str | Iterable[str], known: Iterable[str]) -> tuple[Condition, ...]:
+    """The conditions of an expression (or several), its names checked against `known`."""
+    pieces = [text] if isinstance(text, str) else [str(t) for t in text]
+    conditions = [p.strip() for piece in pieces for p in piece.split(";") if p.strip()]
+    if not conditions:
+        raise UserError('--fail-if is empty; write it like "speaker>floor+2; digit<95"')
+    return tuple(_parse(c, list(known)) for c in conditions)
+
+
+def check_gate(
+    conditions: Iterable[Condition], attributes: dict[str, AttributeEvidence]
+) -> GateResult:
+    """Check the conditions against what an audit found."""
+    checked = tuple(_check(c, attributes[c.attribute]) for c in conditions)
+    return GateResult(passed=not any(c.failed for c in checked), conditions=checked)
+
+
+def _parse(text: str, known: list[str]) -> Condition:
+    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([^<>=]+?)\s*", text)
+    if match is None:
+        raise UserError(
+            f"--fail-if '{text}' is not NAME OP VALUE; write it like \"speaker>floor+2\""
+        )
+    name, op, value = match.groups()
+    name = name.strip()
+    what = "worst" if op.startswith(">") else "informed"
+    if name not in known and "@" in name:
+        name, _, what = (piece.strip() for piece in name.rpartition("@"))
+    if name not in known:
+        hint = did_you_mean(name, known) or f" (it has: {listing(known)})"
+        raise UserError(f"--fail-if '{text}': attribute '{name}' is not in the audit{hint}")
+    if what not in _WHAT and not re.fullmatch(r"linked\d+", what):
+        raise UserError(
+            f"--fail-if '{text}': there is no '{what}'{did_you_mean(what, _WHAT)}"
+            f" (there is: {', '.join(_WHAT)})"
+        )
+    base, offset = _value(value, text)
+    return Condition(text=text, attribute=name, what=what, op=op, base=base, offset=offset)
+
+
+def _value(value: str, text: str) -> tuple[str, float]:
+    match = re.fullmatch(r"(?:([a-z]+)\s*)?([+-]?\s*\d+(?:\.\d+)?)?\s*%?", value)
+    base, number = match.groups() if match else (None, None)
+    if match is None or (base is None and number is None) or (base and base not in _BASES):
+        raise UserError(
+            f"--fail-if '{text}': '{value}' is not a number of points, nor"
+            f" {listing(_BASES)} with + or - points"
+        )
+    if base and number and number.strip()[0].isdigit():
+        raise UserError(f"--fail-if '{text}': write '{base}+{number.strip()}'")
+    return base or "", float((number or "0").replace(" ", ""))
+
+
+def _check(condition: Condition, a: AttributeEvidence) -> Checked:
+    found, where = _found(condition, a)
+    scale = 1.0 if condition.what == "bits" else 100.0
+    limit = scale * float(_base(condition, a)) + condition.offset
+    failed = _OPS[condition.op](found, limit)
+    unit = "bits" if condition.what == "bits" else "%"
+    verb = "is" if failed else "is not"
+    said = (
+        f"{condition.text}: {condition.attribute} ({where}) {verb} {condition.op}"
+        f" {limit:.2f} {unit}: {found:.2f} {unit}"
+    )
+    return Checked(condition=condition.text, failed=failed, found=found, limit=limit, said=said)
+
+
+def _base(condition: Condition, a: AttributeEvidence) -> float:
+    bases = {"floor": a.floor, "majority": a.majority, "original": a.original.accuracy, "": 0.0}
+    return bases[condition.base]
+
+
+def _found(condition: Condition, a: AttributeEvidence) -> tuple[float, str]:
+    """The figure in points, and which one it is."""
+    what = condition.what
+    if what == "worst":
+        return 100 * a.worst, a.worst_tier
+    if what == "bits":
+        return a.leakage_bits, "bits"
+    if what == "balanced":
+        return 100 * a.informed.balanced_accuracy, "informed, balanced"
+    if what == "nag":
+        if a.nag is None:
+            raise UserError(f"--fail-if '{condition.text}': NAG is undefined here")
+        return 100 * a.nag, "nag"
+    tiers = {n: t for n, t in a.tiers.items() if n == what or (what == "linked" and what in n)}
+    if not tiers:
+        raise UserError(
+            f"--fail-if '{condition.text}': tier '{what}' was not measured"
+            f" (measured: {', '.join(a.tiers)})"
+        )
+    name = max(tiers, key=lambda n: tiers[n].accuracy)
+    return 100 * tiers[name].accuracy, name

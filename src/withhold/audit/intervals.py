@@ -1,0 +1,77 @@
+"""Intervals of 95 %: of a share in closed form, of anything else by resampling units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+Z_95, Z_995 = 1.959963985, 2.575829304  # two-sided 95 %, one-sided 99.5 %
+
+
+def wilson(right: float, n: int, *, z: float = Z_95) -> tuple[float, float]:
+    """The 95 % Wilson interval of a share: sound at 0 and 1, where the normal one has no width."""
+    if n == 0:
+        return (0.0, 1.0)
+    p = right / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    # At 0 and 1 the share is an end of its interval, but rounding may put it just outside.
+    return (float(min(max(centre - half, 0.0), p)), float(max(min(centre + half, 1.0), p)))
+
+
+def share(
+    right: npt.NDArray[np.bool_],
+    units: npt.NDArray[np.int64] | None,
+    *,
+    seed: int = 0,
+    draws: int = 2000,
+) -> tuple[float, tuple[float, float], float]:
+    """A share of records, its 95 % interval, and what it exceeds with 99.5 % confidence.
+
+    Records alone: Wilson, which is what resampling them would approximate. With `units` (a person
+    per record) the records of one person are not independent: whole persons are resampled, and the
+    interval is never narrower than that of the records.
+    """
+    n = len(right)
+    value = float(right.mean()) if n else float("nan")
+    interval, least = wilson(right.sum(), n), wilson(right.sum(), n, z=Z_995)[0]
+    if units is None or n == 0:
+        return value, interval, least
+    _, member = np.unique(units, return_inverse=True)
+    size = np.bincount(member).astype(float)
+    hits = np.bincount(member, weights=right)
+    people = len(size)
+    if value in (0.0, 1.0) or people == 1:
+        # Nothing varies between people that could be resampled; count people instead.
+        narrow, sure = wilson(value * people, people), wilson(value * people, people, z=Z_995)[0]
+        return value, hull(interval, narrow), min(least, sure)
+    rng = np.random.default_rng([seed, 0xB007])
+    counts = rng.multinomial(people, np.full(people, 1 / people), size=draws)
+    values = counts @ hits / np.maximum(counts @ size, 1)
+    low, high, sure = np.quantile(values, [0.025, 0.975, 0.005])
+    return value, hull(interval, (float(low), float(high))), min(least, float(sure))
+
+
+def resamples(
+    n: int, units: npt.NDArray[np.int64] | None, *, seed: int = 0, draws: int = 400
+) -> Iterator[npt.NDArray[np.float32]]:
+    """Blocks of bootstrap weights (b, n): how often each record is in each of `draws` resamples.
+
+    Records are drawn with replacement; with `units`, whole units are.
+    """
+    rng = np.random.default_rng([seed, 0xB008])
+    member = None if units is None else np.unique(units, return_inverse=True)[1]
+    size = n if member is None else int(member.max(initial=-1)) + 1
+    block = max(min(draws, 8_000_000 // max(n, 1)), 1)
+    for start in range(0, draws, block):
+        count = min(block, draws - start)
+        drawn = rng.multinomial(size, np.full(size, 1 / size), size=count).astype(np.float32)
+        yield drawn if member is None else drawn[:, member]
+
+
+def hull(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    """The smallest interval that holds both."""
+    return (min(a[0], b[0]), max(a[1], b[1]))

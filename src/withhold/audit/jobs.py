@@ -1,0 +1,113 @@
+"""The attacks of an audit: which run first, which start from others, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from withhold.audit import picture
+from withhold.audit.attack import Outcome
+from withhold.audit.attackers.attacker import Attacker, Prediction
+from withhold.audit.measure import asked
+from withhold.audit.plan import (
+    Question,
+    Seen,
+    fresh_attacks,
+    models_of_originals,
+    warm_attacks,
+)
+from withhold.audit.pool import run_all, work
+from withhold.progress import Progress
+
+
+class Jobs:
+    """The attacks of an audit, and what came of them, by attribute.
+
+    `before` and `after` are original and release, each in its own views; `crossed` is the release
+    in those of the original; `several` the mean of several draws. Without `before` the release is
+    the original itself.
+    """
+
+    def __init__(
+        self,
+        asks: Sequence[Question],
+        attackers: Sequence[Attacker],
+        before: Seen | None,
+        after: Seen,
+        crossed: Seen | None,
+        several: Seen | None,
+        given: Mapping[str, Prediction],
+        *,
+        seed: int,
+        quick: bool = False,
+    ) -> None:
+        self.asks, self.attackers, self.seed, self.given = asks, attackers, seed, given
+        self.quick = quick
+        self.before, self.after, self.crossed, self.several = before, after, crossed, several
+        names = [q.name for q in asks]
+        self.ladder: dict[str, list[Outcome]] = {n: [] for n in names}
+        self.models: dict[str, list[Outcome]] = {n: [] for n in names}
+        self.repeated: dict[str, list[Outcome]] = {n: [] for n in names}
+        self.declined: dict[str, dict[str, str]] = {n: {} for n in names}
+        self.pictures: dict[str, picture.Points] = {}
+
+    def run(self, pictures: Mapping[str, Any], workers: int | None, progress: Progress) -> None:
+        """Models of the originals, fresh attackers and pictures together; then what starts from
+        the models."""
+        first: list[tuple[list[Outcome] | str, Any, float]] = []
+        later: list[tuple[Question, float]] = []
+        raw = models_of_originals(self.attackers)
+        for q in self.asks:
+            if self.before is not None:
+                later += self._models(q, self.before, raw, first)
+            attacks, self.declined[q.name] = fresh_attacks(
+                q, self.after, self.attackers, seed=self.seed, twice=not self.quick
+            )
+            first += [(self.ladder[q.name], a, a.cost) for a in attacks]
+            if self.several is not None:
+                attacks, _ = fresh_attacks(q, self.several, raw, seed=self.seed)
+                first += [(self.repeated[q.name], a, a.cost) for a in attacks]
+        first += [(name, task, 4.0) for name, task in pictures.items()]
+        total = work([(c, None) for _, _, c in first]) + work([(c, None) for _, c in later])
+        with progress.stage("attacking", total) as stage:
+            self._do(first, workers, stage)
+            second: list[tuple[list[Outcome] | str, Any, float]] = []
+            for q in self.asks:
+                known = {o.name: o for o in self.models[q.name]}
+                if self.crossed is not None and not self.quick:
+                    warm = warm_attacks(q, self.crossed, raw, known, seed=self.seed)
+                    second += [(self.ladder[q.name], a, a.cost) for a in warm]
+            self._do(second, workers, stage)
+
+    def _models(
+        self, q: Question, before: Seen, raw: Sequence[Attacker], tasks: list[Any]
+    ) -> list[tuple[Question, float]]:
+        """Tasks for the models of the originals; and what starting from them will cost."""
+        if q.name in self.given:
+            new = None if self.crossed is None else self.crossed.x
+            model = self.given[q.name]
+            self.models[q.name].append(asked("given", model, before.x, new, q.parts))
+            return []
+        attacks, _ = fresh_attacks(q, before, raw, seed=self.seed, also=self.crossed, twice=False)
+        tasks += [(self.models[q.name], a, a.cost) for a in attacks]
+        if self.crossed is None or self.quick:
+            return []
+        return [(q, a.cost) for a in attacks if hasattr(a.attacker, "warm")]
+
+    def _do(
+        self,
+        tasks: Sequence[tuple[list[Outcome] | str, Any, float]],
+        workers: int | None,
+        stage: Any,
+    ) -> None:
+        costs = [(cost, task) for _, task, cost in tasks]
+        results: dict[int, Any] = dict(run_all(_call, costs, workers=workers, stage=stage))
+        for i, (where, _, _) in enumerate(tasks):  # in the order of the ladder, whoever was first
+            if isinstance(where, str):
+                self.pictures[where] = results[i]
+            else:
+                where.append(results[i])
+
+
+def _call(task: Any) -> Any:
+    return task()

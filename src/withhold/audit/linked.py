@@ -1,0 +1,88 @@
+"""`linked`: the attacker knows that r records are of one person, and adds up what each says."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.evidence import Linked
+from withhold.audit.intervals import Z_995, hull, share, wilson
+
+Rows = npt.NDArray[np.int64]
+SIZES = (5, 20, 50)
+_BUNDLES = 2000
+_IDENTITIES = 10  # classes from which an attribute may be who somebody is
+
+
+def linked(
+    log_p: FloatArray,
+    truth: Attribute,
+    log_prior: FloatArray,
+    people: Rows | None,
+    *,
+    seed: int,
+    sizes: tuple[int, ...] = SIZES,
+) -> tuple[dict[str, Linked], str]:
+    """The accuracy over bundles of r test records of one person, for each r that test allows.
+
+    argmax_s log π_s + sum_i (log p(s | x_i) - log π_s): the records are taken as independent given
+    the person, and the prior is counted once. Without `people` an attribute of many classes is
+    taken for the person. Also why there are none, where there are none.
+    """
+    if truth.multilabel:
+        return {}, "linked records are not defined for several labels at once"
+    if people is None and len(truth.classes) < _IDENTITIES:
+        return {}, "no column says which records are of one person; name it with --group"
+    who = truth.codes if people is None else people
+    if people is not None and not _constant(truth.codes, people):
+        return {}, "differs between the records of one person, so linking them tells no more"
+    evidence = log_p - log_prior
+    found: dict[str, Linked] = {}
+    for r in sizes:
+        bundles, owner = _bundles(who, r, seed)
+        if not len(bundles):
+            continue
+        right = np.concatenate(
+            [
+                (evidence[piece].sum(axis=1) + log_prior).argmax(axis=1) == truth.codes[piece[:, 0]]
+                for piece in np.array_split(bundles, max(len(bundles) // 256, 1))
+            ]
+        )
+        accuracy, ci, least = share(right, owner, seed=seed)
+        # Bundles share records, and so say less than their number: a mean over all of them is as
+        # sure as one over those that share none (Hoeffding), and of these there are few.
+        apart = int((np.unique(who, return_counts=True)[1] // r).sum())
+        ci = hull(ci, wilson(accuracy * apart, apart))
+        least = min(least, wilson(accuracy * apart, apart, z=Z_995)[0])
+        found[str(r)] = Linked(
+            records=r, people=len(np.unique(owner)), accuracy=accuracy, ci=ci, least=least
+        )
+    why = "" if found else f"nobody has {sizes[0]} records in the test part"
+    return found, why
+
+
+def _bundles(who: Rows, r: int, seed: int) -> tuple[Rows, Rows]:
+    """Disjoint bundles (b, r) of records of one person, from several shuffles; and whose they are.
+
+    Everybody with r records gives as many: the figure is one over people, not over records.
+    """
+    rng = np.random.default_rng([seed, 0x11, r])
+    able = [np.flatnonzero(who == p) for p in np.unique(who)]
+    able = [rows for rows in able if len(rows) >= r]
+    bundles, owner = [], []
+    each = max(_BUNDLES // max(len(able), 1), 1)
+    for person, rows in enumerate(able):
+        fits = len(rows) // r
+        shuffles = [rng.permutation(rows)[: fits * r] for _ in range(-(-each // fits))]
+        bundles.append(np.concatenate(shuffles).reshape(-1, r)[:each])
+        owner += [person] * each
+    if not bundles:
+        return np.zeros((0, r), np.int64), np.zeros(0, np.int64)
+    return np.concatenate(bundles), np.asarray(owner, np.int64)
+
+
+def _constant(codes: Rows, people: Rows) -> bool:
+    pairs = np.unique(np.stack([people, codes]), axis=1)
+    return bool(pairs.shape[1] == len(np.unique(people)))

@@ -1,0 +1,133 @@
+"""From what attackers said of one attribute to its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attack import Outcome
+from withhold.audit.attackers.attacker import FloatArray, Prediction, log_shares
+from withhold.audit.choice import Chosen, Reading, choose
+from withhold.audit.evidence import AttributeEvidence, Rung, Tier
+from withhold.audit.linked import linked
+from withhold.audit.metrics import entropy_bits, score
+from withhold.audit.plan import Question
+from withhold.audit.slices import by_class, by_group, worst
+from withhold.audit.split import Parts
+from withhold.feasibility import contingency, joint
+
+
+def measure(
+    question: Question,
+    outcomes: Sequence[Outcome],
+    models: Sequence[Outcome],
+    *,
+    declined: Mapping[str, str],
+    repeated: Sequence[Outcome] = (),
+    draws: int = 1,
+    others: Mapping[str, Attribute],
+    group: str | None,
+    seed: int,
+) -> AttributeEvidence:
+    """Choose on val, measure on test, tier by tier.
+
+    `outcomes` are of attackers on the release; `models` of models of the originals, on originals
+    and (`also`) on the release; with no models the release is the original itself. `repeated` are
+    of attackers on several draws.
+    """
+    attribute, parts = question.attribute, question.parts
+    val, test = attribute.rows(parts.val), attribute.rows(parts.test)
+    units = None if parts.units is None else parts.units[parts.test]
+
+    def tier(log_p: FloatArray, chosen: Chosen, sure: FloatArray) -> Tier:
+        found = score(log_p, test, units=units, seed=seed)
+        best = score(sure, test, units=units, seed=seed) if sure is not log_p else found
+        # Bits are those of the attacker with the least cross-entropy, which may be another one.
+        values = found.model_dump() | {"bits": best.bits}
+        values["intervals"] = {**found.intervals, "bits": best.intervals.get("bits", (0.0, 0.0))}
+        return Tier(**values, attacker=chosen.best.name)
+
+    readings = [Reading.of(o, val) for o in outcomes]
+    chosen, together = choose(readings, val)
+    informed = tier(chosen.best.test, chosen, chosen.surest.test)
+    rungs = [r.rung(val, test) for r in (*readings, *([together] if together else []))]
+    rungs += [Rung(attacker=name, skipped=why) for name, why in declined.items()]
+    original, ignorant, model_rungs = informed, None, []
+    if models:
+        known = [Reading.of(o, val) for o in models]
+        # An ignorant attacker has no labels of the release: the choice is made on originals.
+        raw = max(known, key=lambda r: (r.val_accuracy, -r.val_spent))
+        choice = Chosen(raw, raw)
+        original = tier(raw.test, choice, raw.test)
+        ignorant = None if raw.also is None else tier(raw.also, choice, raw.also)
+        model_rungs = [r.rung(val, test) for r in known]
+    again = None
+    if repeated:
+        best, _ = choose([Reading.of(o, val) for o in repeated], val)
+        again = tier(best.best.test, best, best.surest.test)
+    prior = log_shares(attribute.rows(np.concatenate([parts.train, parts.val])))
+    person = None if units is None or group == question.name else units
+    bundles, why = linked(chosen.surest.test, test, prior, person, seed=seed)
+    right = _right(chosen.best.test, test)
+    groups = by_group({n: a.rows(parts.test) for n, a in others.items()}, right)
+    notes = [*question.notes, *([f"not linked: {why}"] if why else [])]
+    return AttributeEvidence(
+        role=question.role,
+        kind=attribute.kind,
+        classes=len(attribute.classes),
+        records=int(test.known.sum()),
+        majority=test.majority,
+        floor=floor(attribute, question.given, parts),
+        entropy_bits=entropy_bits(test),
+        original=original,
+        ignorant=ignorant,
+        informed=informed,
+        linked=bundles,
+        linked_by=(question.name if person is None else group) if bundles else None,
+        repeated=again,
+        draws=draws,
+        ladder=tuple(rungs),
+        models=tuple(model_rungs),
+        by_class=by_class(question.name, test, right),
+        by_group=groups,
+        worst_group=worst(groups, suppressed=question.role == "suppress"),
+        units="record" if units is None else str(group),
+        seconds=round(sum(o.seconds for o in (*outcomes, *models, *repeated)), 2),
+        notes=tuple(notes),
+    )
+
+
+def asked(
+    name: str, model: Prediction, x: FloatArray, new: FloatArray | None, parts: Parts
+) -> Outcome:
+    """The outcome of a model that somebody else trained on the originals."""
+    also = None if new is None else model.logits(new[parts.test])
+    return Outcome(name, model.logits(x[parts.val]), model.logits(x[parts.test]), also, None, 0.0)
+
+
+def floor(attribute: Attribute, given: Sequence[Attribute], parts: Parts) -> float:
+    """The best guess from the preserved labels alone: a table fitted on train, tested on test."""
+    test = attribute.rows(parts.test)
+    if attribute.multilabel or not given:
+        return test.majority
+    code = joint(given)
+    code = np.where(code < 0, code.max(initial=0) + 1, code)
+    fitted = np.concatenate([parts.train, parts.val])
+    table = contingency(code[fitted], attribute.codes[fitted])
+    guess = np.full(int(code.max()) + 1, int(attribute.rows(fitted).counts.argmax()))
+    seen = table.sum(axis=1) > 0
+    guess[: len(table)][seen] = table[seen].argmax(axis=1)
+    known = test.codes >= 0
+    # A sparse table can do worse than ignoring it; whoever guesses would then ignore it.
+    return max(float((guess[code[parts.test]][known] == test.codes[known]).mean()), test.majority)
+
+
+def _right(log_p: FloatArray, truth: Attribute) -> npt.NDArray[np.bool_]:
+    """Which records were named rightly; of several labels, all of them."""
+    if truth.multilabel:
+        wrong = ((log_p > 0) != (truth.codes == 1)) & (truth.codes >= 0)
+        return np.asarray(~wrong.any(axis=1))
+    return np.asarray(log_p.argmax(axis=1) == truth.codes)

@@ -1,0 +1,141 @@
+"""Which record of a release is which of the original: by id, or by order where nothing speaks
+against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from withhold.dataset import SPLIT, Dataset
+from withhold.errors import UserError, did_you_mean
+from withhold.tables import RECORD
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """An original and its release, record by record, and what was done to make it so."""
+
+    original: Dataset
+    release: Dataset
+    notes: tuple[str, ...]
+
+    @property
+    def same_space(self) -> bool:
+        """Whether a model of the original can be asked about the release."""
+        return self.original.dimension == self.release.dimension
+
+    @property
+    def identical(self) -> bool:
+        """Whether nothing was changed."""
+        return self.same_space and bool(np.array_equal(self.original.x, self.release.x))
+
+
+def pair(original: Dataset, release: Dataset, *, by: str | None = None) -> Pair:
+    """Match the records; refuse where they cannot be the same ones.
+
+    `by` names an id column. Without it a column that both have and that is different in every
+    record serves; without such a column the order must be the same, and every column that both
+    have must agree, or the rows were shuffled.
+    """
+    notes: list[str] = []
+    if by is not None:
+        for data in (original, release):
+            if by not in data.table.column_names:
+                hint = did_you_mean(by, data.table.column_names)
+                raise UserError(f"id column '{by}' is not in {data.name}{hint}")
+    if len(original) != len(release):
+        raise UserError(
+            f"{original.name} has {len(original):,} records and {release.name}"
+            f" {len(release):,}; a release has the same records"
+        )
+    name = by or _id_column(original, release)
+    if name is not None:
+        order = _by_id(original, release, name)
+        if not np.array_equal(order, np.arange(len(order))):
+            release = release.rows(order)
+            notes.append(f"records were in another order; matched by column '{name}'")
+    _check_common(original, release, name)
+    found = Pair(original, release, tuple(notes))
+    if not found.same_space:
+        notes.append(
+            f"the release has {release.dimension:,} features and the original"
+            f" {original.dimension:,}: models of the original cannot be asked about it, so there"
+            " is no ignorant tier and no distance"
+        )
+    if found.identical:
+        notes.append("the release is the original: nothing was changed")
+    return Pair(original, release, tuple(notes))
+
+
+def _common(original: Dataset, release: Dataset) -> list[str]:
+    theirs = set(release.table.column_names)
+    return [c for c in original.table.column_names if c in theirs and c != RECORD]
+
+
+def _id_column(original: Dataset, release: Dataset) -> str | None:
+    """A column with as many values as records, the same ones in both."""
+    for name in _common(original, release):
+        one, two = original.table[name], release.table[name]
+        if pa.types.is_nested(one.type) or pa.types.is_floating(one.type) or one.null_count:
+            continue
+        if pc.count_distinct(one).as_py() == len(original) == pc.count_distinct(two).as_py():
+            return name
+    return None
+
+
+def _by_id(
+    original: Dataset, release: Dataset, name: str
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """For each record of the original its row in the release."""
+    one, two = (_text(data, name) for data in (original, release))
+    for data, ids in ((original, one), (release, two)):
+        if ids.null_count or pc.count_distinct(ids).as_py() != len(ids):
+            counts = pc.value_counts(ids.drop_null()).to_pylist()
+            twice = next((c["values"] for c in counts if c["counts"] > 1), None)
+            what = "is null in some records" if twice is None else f"has '{twice}' more than once"
+            raise UserError(f"id column '{name}' of {data.name} {what}; an id names one record")
+    order = pc.index_in(one, value_set=two)
+    if order.null_count:
+        lost = one.filter(pc.is_null(order))
+        raise UserError(
+            f"{len(lost):,} ids of {original.name} are not in {release.name}, such as"
+            f" '{lost[0].as_py()}' (column '{name}'); a release has the same records"
+        )
+    return np.asarray(order.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _text(data: Dataset, name: str) -> pa.Array:
+    column = data.table[name].combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string())
+
+
+def _check_common(original: Dataset, release: Dataset, matched_by: str | None) -> None:
+    """Columns that both have must agree: else the records are others, or in another order."""
+    for name in _common(original, release):
+        if name in (matched_by, SPLIT) or pa.types.is_nested(original.table[name].type):
+            continue
+        if pa.types.is_floating(original.table[name].type):
+            continue  # measures may have been rounded on their way
+        one, two = _text(original, name), _text(release, name)
+        differ = np.asarray(
+            pc.fill_null(pc.not_equal(one, two), False).to_numpy(zero_copy_only=False)
+        )
+        if not differ.any():
+            continue
+        row = int(np.argmax(differ))
+        shuffled = sorted(map(str, one.to_pylist())) == sorted(map(str, two.to_pylist()))
+        way = (
+            "its rows are in another order, and no column names the records; give both files an id"
+            " column (--id)"
+            if shuffled and matched_by is None
+            else f"leave column '{name}' out of one of the files, if it was changed on purpose"
+        )
+        raise UserError(
+            f"record {row} (the first is 0) has {name} '{one[row].as_py()}' in {original.name} and"
+            f" '{two[row].as_py()}' in {release.name}: {way}"
+        )

@@ -1,0 +1,75 @@
+"""What the report draws beside the figures: how far records moved, and two flat maps of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.evidence import Distortion, Map
+
+Points = tuple[tuple[float, float], ...]
+_BINS = 30
+SHOWN = 500  # records on the map
+
+
+def distortion(original: FloatArray, release: FloatArray) -> Distortion:
+    """Euclidean distances between test records and their releases."""
+    distance = np.linalg.norm(original - release, axis=1).astype(np.float64)
+    spread = float(np.linalg.norm(original - original.mean(axis=0), axis=1).mean())
+    top = float(distance.max(initial=0.0)) or 1.0
+    counts, edges = np.histogram(distance, bins=_BINS, range=(0.0, top))
+    return Distortion(
+        mean=float(distance.mean()),
+        relative=float(distance.mean()) / spread if spread > 0 else 0.0,
+        edges=tuple(float(e) for e in edges),
+        counts=tuple(int(c) for c in counts),
+    )
+
+
+def flat(x: FloatArray, *, seed: int) -> Points:
+    """t-SNE of records x: (n, d), scaled into 0..1; a plain projection where there are few."""
+    from sklearn.decomposition import PCA
+    from sklearn.manifold import TSNE
+
+    with warnings.catch_warnings():
+        # Constant features make it divide by their variance, which is zero.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        wide = min(x.shape[1], len(x), 50)
+        seen = PCA(wide, random_state=seed % 2**31).fit_transform(x) if wide > 2 else x
+        if len(x) >= 30 and seen.shape[1] > 2 and float(np.ptp(seen)) > 0:
+            found = TSNE(
+                perplexity=min(30, len(x) // 4), random_state=seed % 2**31, init="pca"
+            ).fit_transform(np.ascontiguousarray(seen, np.float32))
+        else:
+            found = np.pad(seen, ((0, 0), (0, max(2 - seen.shape[1], 0))))[:, :2]
+    found = np.nan_to_num(np.asarray(found, np.float64))
+    size = np.maximum(np.ptp(found, axis=0), 1e-12)
+    scaled = (found - found.min(axis=0)) / size
+    return tuple((round(float(a), 4), round(float(b), 4)) for a, b in scaled)
+
+
+def shown(test: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.int64]:
+    """The test records on the map."""
+    rng = np.random.default_rng([seed, 0x3A9])
+    return np.sort(rng.permutation(test)[:SHOWN])
+
+
+def draw_map(
+    original: Points,
+    release: Points | None,
+    attributes: Mapping[str, Attribute],
+    rows: npt.NDArray[np.int64],
+) -> Map:
+    """The map with the classes of every attribute that has them."""
+    plain = {n: a for n, a in attributes.items() if not a.multilabel}
+    return Map(
+        original=original,
+        release=release,
+        labels={n: tuple(int(c) for c in a.codes[rows]) for n, a in plain.items()},
+        classes={n: a.classes for n, a in plain.items()},
+    )

@@ -1,0 +1,184 @@
+"""What an audit will ask: which attributes, of which records, and which attacks that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from withhold.attribute import Attribute, combine
+from withhold.audit.attack import Attack, Limits, Outcome
+from withhold.audit.attackers import Attacker, get_attackers
+from withhold.audit.attackers.attacker import FloatArray, ViewName
+from withhold.audit.split import Parts, Split, parts_of, unmeasurable, unseen
+from withhold.audit.views import Views
+from withhold.dataset import Dataset
+from withhold.errors import UserError, listing
+from withhold.roles import Role, Roles
+
+FULL = ("prior", "logistic", "nearest", "kernel", "trees", "mlp-small", "mlp-large")
+QUICK = ("prior", "logistic", "nearest", "mlp-small")
+_AGAIN = 6.0  # seconds: an attacker that draws and is quicker than this is run with two seeds
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One attribute to measure, on which records, and what the preserved labels tell of it."""
+
+    name: str
+    role: Role
+    attribute: Attribute
+    parts: Parts
+    given: tuple[Attribute, ...]
+    notes: tuple[str, ...]
+
+
+def questions(
+    data: Dataset,
+    roles: Roles,
+    split: Split,
+    *,
+    hidden: Iterable[str] | None,
+    joint: Iterable[Sequence[str] | str],
+    limits: Limits,
+    seed: int,
+) -> list[Question]:
+    """Every attribute of a role, joint ones, and the hidden ones that the split can measure.
+
+    All are checked before any is trained on: a late mistake costs hours.
+    """
+    wanted = {name: data.attribute(name) for name in roles.named}
+    joined = [_join(data, names) for names in joint]
+    wanted |= {a.name: a for a in joined}
+    members = {a.name: n for a, n in zip(joined, (_names(j) for j in joint), strict=True)}
+    if hidden is None:
+        able = {n: a for n, a in data.labels().items() if n not in wanted}
+        wanted |= {n: a for n, a in able.items() if unmeasurable(a, split) is None}
+    else:
+        wanted |= {name: data.attribute(name) for name in hidden}
+    groups = data.group_codes
+    out = []
+    for name, attribute in wanted.items():
+        attribute.require_label(data.name)
+        why = unmeasurable(attribute, split)
+        if why:
+            raise UserError(why)
+        role = _role(members.get(name, (name,)), roles)
+        parts = limits.apply(parts_of(attribute, split, groups, data.group, seed), seed)
+        given = tuple(
+            data.attribute(p)
+            for p in (roles.preserve if role == "suppress" else ())
+            if p != name and not data.attribute(p).multilabel
+        )
+        notes = [parts.note] if parts.note else []
+        lost = unseen(attribute, parts)
+        if lost:
+            notes.append(
+                f"no record of train has {name} {listing([repr(c) for c in lost])}: test records"
+                " of these classes cannot be named by anyone"
+            )
+        out.append(Question(name, role, attribute, parts, given, tuple(notes)))
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A matrix of features in the views that attackers want, each computed once when asked for."""
+
+    x: FloatArray
+    views: Views
+    _made: dict[ViewName, FloatArray] = field(default_factory=dict)
+
+    def view(self, name: ViewName) -> FloatArray:
+        """All records in one view."""
+        key: ViewName = "standard" if self.views.axes is None else name
+        if key not in self._made:
+            self._made[key] = self.views.see(key, self.x)
+        return self._made[key]
+
+
+def fresh_attacks(
+    question: Question,
+    seen: Seen,
+    attackers: Sequence[Attacker],
+    *,
+    seed: int,
+    also: Seen | None = None,
+    twice: bool = True,
+) -> tuple[list[Attack], dict[str, str]]:
+    """An attack for every attacker that takes it on, and why the others do not.
+
+    `twice` runs those that depend on the seed, and are quick, with a second one. `also` has the
+    release, for models of the originals to be asked about.
+    """
+    attacks, declined = [], {}
+    n, k = len(question.parts.train), len(question.attribute.classes)
+    for attacker in attackers:
+        x = seen.view(attacker.view)
+        declines = getattr(attacker, "declines", None)
+        why = None if declines is None else declines(n, x.shape[1], k)
+        if why:
+            declined[attacker.name] = why
+            continue
+        other = None if also is None else also.view(attacker.view)
+        one = Attack(attacker.name, attacker, x, question.attribute, question.parts, seed, other)
+        attacks.append(one)
+        if hasattr(attacker, "warm") and twice and one.cost < _AGAIN:
+            name = f"{attacker.name}-2"
+            attacks.append(Attack(name, attacker, x, question.attribute, question.parts, seed + 1))
+    return attacks, declined
+
+
+def warm_attacks(
+    question: Question,
+    seen: Seen,
+    attackers: Sequence[Attacker],
+    models: Mapping[str, Outcome],
+    *,
+    seed: int,
+) -> Iterator[Attack]:
+    """Attacks that start from the models of the originals; `seen` is the release in their view."""
+    for attacker in attackers:
+        warm = getattr(attacker, "warm", None)
+        model = models.get(attacker.name)
+        if warm is not None and model is not None and model.state is not None:
+            yield Attack(
+                f"{attacker.name}-warm",
+                warm(model.state),
+                seen.view(attacker.view),
+                question.attribute,
+                question.parts,
+                seed,
+            )
+
+
+def ladder(quick: bool) -> tuple[Attacker, ...]:
+    """The attackers of a full audit, or of a quick one."""
+    return get_attackers(QUICK if quick else FULL)
+
+
+def models_of_originals(attackers: Sequence[Attacker]) -> tuple[Attacker, ...]:
+    """Those that also serve as models of the original data; all where none says so."""
+    raw = tuple(a for a in attackers if getattr(a, "raw", False))
+    return raw or tuple(attackers)
+
+
+def _join(data: Dataset, names: Sequence[str] | str) -> Attribute:
+    found = _names(names)
+    if len(found) < 2:
+        raise UserError(
+            f"--joint '{','.join(found)}' names {len(found)} attribute; join two or more"
+        )
+    return combine([data.attribute(name) for name in found])
+
+
+def _names(names: Sequence[str] | str) -> tuple[str, ...]:
+    pieces = names.split(",") if isinstance(names, str) else names
+    return tuple(n.strip() for n in pieces if n.strip())
+
+
+def _role(members: Sequence[str], roles: Roles) -> Role:
+    """Joint attributes are suppressed where a member is, preserved where all are."""
+    found = {roles.role(name) for name in members}
+    if "suppress" in found:
+        return "suppress"
+    return "preserve" if found == {"preserve"} else "hidden"

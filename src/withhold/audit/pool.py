@@ -1,0 +1,66 @@
+"""Attacks side by side: one process a core, one thread each.
+
+Every attack runs on one thread wherever it runs, so that the figures of an audit do not depend on
+the number of cores. Small ones run here; starting processes would take longer than they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from withhold.nets.device import core_count, pick_device, threads
+from withhold.progress import Stage
+
+T = TypeVar("T")
+R = TypeVar("R")
+_SMALL = 25.0  # seconds of work that one process does alone
+
+
+def run_all(
+    function: Callable[[T], R],
+    tasks: Sequence[tuple[float, T]],
+    *,
+    workers: int | None,
+    stage: Stage,
+) -> Iterator[tuple[int, R]]:
+    """function(task) for every (cost in seconds, task), as (index, result) in any order.
+
+    Long ones first, so that none is left over at the end.
+    """
+    order = sorted(range(len(tasks)), key=lambda i: -tasks[i][0])
+    count = workers or (core_count() if pick_device().type == "cpu" else 1)
+    if count == 1 or sum(cost for cost, _ in tasks) < _SMALL:
+        for i in order:
+            yield i, _alone(function, tasks[i][1])
+            stage.advance(_units(tasks[i][0]))
+        return
+    from joblib import Parallel, delayed, parallel_config
+
+    call: Any = delayed(_numbered)
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        # Large arrays reach the workers as memory maps of one file, not as copies.
+        parallel = Parallel(n_jobs=count, return_as="generator_unordered", max_nbytes="1M")
+        for i, result in parallel(call(function, i, tasks[i][1]) for i in order):
+            yield i, result
+            stage.advance(_units(tasks[i][0]))
+
+
+def work(tasks: Sequence[tuple[float, Any]]) -> int:
+    """The total of a stage that shows these tasks."""
+    return sum(_units(cost) for cost, _ in tasks)
+
+
+def _units(cost: float) -> int:
+    return max(round(cost), 1)
+
+
+def _numbered(function: Callable[[T], R], i: int, task: T) -> tuple[int, R]:
+    return i, _alone(function, task)
+
+
+def _alone(function: Callable[[T], R], task: T) -> R:
+    from threadpoolctl import threadpool_limits
+
+    with threads(1), threadpool_limits(1):
+        return function(task)

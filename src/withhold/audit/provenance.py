@@ -1,0 +1,80 @@
+"""How an audit came about: what it read, with which settings, and what must be known of it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from withhold.audit.attack import Limits
+from withhold.audit.attackers.attacker import Attacker
+from withhold.audit.evidence import Source
+from withhold.audit.pairing import Pair
+from withhold.audit.plan import Question, Seen
+from withhold.audit.split import Split
+from withhold.dataset import Dataset
+
+
+def source(data: Dataset) -> Source:
+    """What was audited, and the hash of what it held."""
+    return Source(name=data.name, records=len(data), features=data.dimension, sha256=data.digest())
+
+
+def settings(
+    asks: Sequence[Question],
+    split: Split,
+    attackers: Sequence[Attacker],
+    limits: Limits,
+    seed: int,
+    *,
+    quick: bool,
+) -> dict[str, Any]:
+    """How the audit was run: enough to run it again."""
+    packages = ("torch", "scikit-learn", "numpy")
+    return {
+        "seed": seed,
+        "quick": quick,
+        "attackers": [a.name for a in attackers],
+        "train": int(split.train.sum()),
+        "val": int(split.val.sum()),
+        "test": int(split.test.sum()),
+        "most_records": {"train": limits.train, "val": limits.val, "test": limits.test},
+        "used": {q.name: [len(q.parts.train), len(q.parts.val), len(q.parts.test)] for q in asks},
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in packages},
+    }
+
+
+def notes(
+    matched: Pair | None,
+    after: Seen,
+    split: Split,
+    original: Dataset,
+    *,
+    quick: bool,
+    draws: Sequence[Pair],
+) -> tuple[str, ...]:
+    """What a reader must know before the figures."""
+    said = [] if matched is None else list(matched.notes)
+    if quick:
+        said.append(
+            "a quick audit: fewer attackers on fewer records; what it does not find, a full one may"
+        )
+    if not np.ptp(after.x[split.train], axis=0).any():
+        said.append("no feature of the release varies: it says nothing of any record")
+    if matched is not None and draws:
+        same = all(np.array_equal(d.release.x, matched.release.x) for d in draws)
+        if same:
+            said.append("every draw gave the same records: asking again tells no more")
+    groups = original.group_codes
+    if groups is not None:
+        people = len(np.unique(groups[split.test]))
+        if people < 10:
+            said.append(
+                f"the test part has {people} different '{original.group}': intervals over so few"
+                " are rough"
+            )
+    return tuple(said)

@@ -1,0 +1,58 @@
+"""The settings of an audit as a YAML file has them; the command line goes over it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from withhold.errors import UserError, did_you_mean, listing
+
+
+class AuditSettings(BaseModel):
+    """What to ask of a release. Lists may be written as text with commas."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    suppress: tuple[str, ...] = ()
+    preserve: tuple[str, ...] = ()
+    joint: tuple[str, ...] = Field((), description="each as A,B")
+    fail_if: tuple[str, ...] = Field((), description="conditions of the gate")
+    quick: bool = False
+    id: str | None = None
+    group: str | None = None
+    seed: int = Field(0, ge=0)
+
+    @field_validator("suppress", "preserve", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        return (
+            [v.strip() for v in value.split(",") if v.strip()] if isinstance(value, str) else value
+        )
+
+    @field_validator("joint", "fail_if", mode="before")
+    @classmethod
+    def _texts(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [value]
+        # A pair may be a list of its own: joint: [[gender, accent]]
+        return [",".join(v) if isinstance(v, list) else v for v in value or ()]
+
+    @classmethod
+    def read(cls, values: dict[str, Any]) -> AuditSettings:
+        """Settings from YAML; refuses what is none, by name."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            if first["type"] == "extra_forbidden":
+                known = list(cls.model_fields)
+                hint = did_you_mean(name, known) or f" (settings: {listing(known, most=20)})"
+                raise UserError(f"an audit has no setting '{name}'{hint}") from error
+            raise UserError(f"setting '{name}' of the audit: {first['msg']}") from error
+
+    def over(self, **given: Any) -> AuditSettings:
+        """These settings, with those of the command line where it says something."""
+        values = self.model_dump()
+        return self.read(values | {k: v for k, v in given.items() if v})

@@ -1,0 +1,66 @@
+"""Per class and per group: where an attacker reads more than on the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.evidence import Slice
+from withhold.audit.intervals import wilson
+
+_FEWEST = 20  # records that a slice needs to be called the worst
+_MOST = 200  # values of an attribute that are a division into groups
+
+
+def by_class(name: str, truth: Attribute, right: npt.NDArray[np.bool_]) -> tuple[Slice, ...]:
+    """The share found of each class, (recall), in the order of the classes."""
+    if truth.multilabel:
+        return ()
+    return _divide(name, truth.classes, truth.codes, right)
+
+
+def by_group(
+    others: Mapping[str, Attribute], right: npt.NDArray[np.bool_], *, most: int = _MOST
+) -> tuple[Slice, ...]:
+    """The accuracy among the records of each value of other attributes, and of the group."""
+    found: list[Slice] = []
+    for name, other in others.items():
+        if not other.multilabel and 2 <= len(other.classes) <= most:
+            found += _divide(name, other.classes, other.codes, right)
+    return tuple(found)
+
+
+def worst(slices: tuple[Slice, ...], *, suppressed: bool) -> Slice | None:
+    """Where a suppressed attribute is read best, any other one worst.
+
+    By the cautious end of the interval: the best of many small groups is good by chance.
+    """
+    able = [s for s in slices if s.records >= _FEWEST]
+    if not able:
+        return None
+    return max(able, key=lambda s: s.ci[0]) if suppressed else min(able, key=lambda s: s.ci[1])
+
+
+def _divide(
+    by: str,
+    classes: tuple[str, ...],
+    codes: npt.NDArray[np.int64],
+    right: npt.NDArray[np.bool_],
+) -> tuple[Slice, ...]:
+    known = codes >= 0
+    seen = np.bincount(codes[known], minlength=len(classes))
+    hits = np.bincount(codes[known], weights=right[known], minlength=len(classes))
+    return tuple(
+        Slice(
+            by=by,
+            value=value,
+            records=int(seen[i]),
+            accuracy=float(hits[i] / seen[i]),
+            ci=wilson(hits[i], int(seen[i])),
+        )
+        for i, value in enumerate(classes)
+        if seen[i]
+    )

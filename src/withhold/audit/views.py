@@ -1,0 +1,68 @@
+"""The views of a dataset that attackers share: standardised, and reduced to its main directions.
+
+Fitted on the train part of what is attacked, computed once, and used by every attacker on every
+attribute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from withhold.audit.attackers.attacker import FloatArray, ViewName
+
+WIDEST = 256  # directions of the reduced view; data of no more features is taken as it is
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """(x - mean) / scale, and its projection on the first principal directions."""
+
+    mean: FloatArray  # (d,)
+    scale: FloatArray  # (d,)
+    axes: FloatArray | None  # (d, WIDEST), or None where nothing is reduced
+
+    @classmethod
+    def of(cls, x: FloatArray, *, seed: int = 0) -> Views:
+        """Statistics of records x: (n, d)."""
+        mean, scale = _standard(x)
+        if x.shape[1] <= WIDEST:
+            return cls(mean, scale, None)
+        rows = np.random.default_rng([seed, 0x71E]).permutation(len(x))[:20000]
+        return cls(mean, scale, _principal((x[np.sort(rows)] - mean) / scale, seed))
+
+    def see(self, name: ViewName, x: FloatArray) -> FloatArray:
+        """Records x: (n, d) in one of the views."""
+        axes = None if name == "standard" else self.axes
+        width = len(self.mean) if axes is None else axes.shape[1]
+        out: FloatArray = np.empty((len(x), width), np.float32)
+        for start in range(0, len(x), 4096):  # no second copy of everything
+            piece = (x[start : start + 4096] - self.mean) / self.scale
+            out[start : start + 4096] = piece if axes is None else piece @ axes
+        return out
+
+
+def _principal(x: FloatArray, seed: int) -> FloatArray:
+    """The first principal directions (d, WIDEST) of centred x, scaled so that their mean square
+    is one in all: distances keep their proportions, and networks their learning rates."""
+    if x.shape[1] <= 2048:
+        values, vectors = np.linalg.eigh((x.T @ x) / len(x))
+        values, vectors = values[::-1][:WIDEST], vectors[:, ::-1][:, :WIDEST]
+    else:
+        from sklearn.utils.extmath import randomized_svd
+
+        _, found, right = randomized_svd(x[:6000], WIDEST, random_state=seed % 2**31)
+        values, vectors = found**2 / min(len(x), 6000), right.T
+    typical = np.sqrt(max(float(np.clip(values, 0, None).mean()), 1e-12))
+    return np.ascontiguousarray(vectors / typical, dtype=np.float32)
+
+
+def _standard(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    mean = x.mean(axis=0, dtype=np.float64)
+    pieces = np.array_split(x, max(len(x) // 4096, 1))
+    scale = np.sqrt(np.sum([np.square(p - mean).sum(axis=0) for p in pieces], axis=0) / len(x))
+    # A feature that never moves in the release says nothing; do not blow up its rounding. What
+    # rounding is depends on the feature alone: a small one beside large ones may hold the leak.
+    scale[scale <= 1e-7 * np.abs(mean)] = 1.0
+    return mean.astype(np.float32), scale.astype(np.float32)

@@ -1,0 +1,168 @@
+"""Releases that Withhold did not make, as files for `withhold audit ORIGINAL RELEASE`.
+
+Each is made from the file of the original by somebody else's means and none of ours, and its
+records are in another order: they are matched by their id.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from withhold.bench.rivals import missing
+from withhold.data.public import data_folder, public
+from withhold.dataset import Dataset
+from withhold.errors import UserError
+from withhold.progress import Progress
+
+KEY = "id"
+FACES, SIDE = 6000, 32  # records; pixels a side
+BLUR_SIGMA = 3.0  # pixels: of a wave of 8 pixels, a quarter of the picture, 6 % is left
+RACES = ("white", "black", "asian", "indian", "other")
+# The first year of each age group, and its name.
+AGES = {0: "0-12", 13: "13-19", 20: "20-29", 30: "30-44", 45: "45-59", 60: "60+"}
+
+
+@dataclass(frozen=True)
+class External:
+    """An original and a release of it, the roles to audit it for, and how it was made.
+
+    `features` names the feature columns of both files, `key` the column that matches records.
+    """
+
+    label: str
+    original: Path
+    release: Path
+    suppress: str
+    preserve: str
+    features: str
+    note: str
+    key: str = KEY
+
+
+def make_external(folder: Path, *, progress: Progress) -> list[External]:
+    """Write the originals and their releases to `folder`; data comes from WITHHOLD_DATA."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"folder {folder} cannot be made: {error.strerror}") from error
+    return [_adult(folder, progress), _faces(folder, progress)]
+
+
+def _adult(folder: Path, progress: Progress) -> External:
+    original, release = folder / "adult.parquet", folder / "adult-fairlearn.parquet"
+    data = public("adult", progress=progress)
+    names = [f"f_{i:03d}" for i in range(data.dimension)]
+    wide = Dataset.from_arrays(data.x, data.table, names=names, name="adult")
+    wide.with_column(KEY, _ids("adult", len(wide))).write(original)
+    with progress.stage("fairlearn's CorrelationRemover", None):
+        remove_correlation(original, release, ["sex", "race"])
+    return External(
+        label="Adult, fairlearn CorrelationRemover",
+        original=original,
+        release=release,
+        suppress="sex,race",
+        preserve="income",
+        features="f_*",
+        note="CorrelationRemover with alpha 1, sensitive columns sex and race (one-hot), fitted on"
+        " the train part; rows shuffled",
+    )
+
+
+def _faces(folder: Path, progress: Progress) -> External:
+    original, release = folder / "faces.parquet", folder / "faces-blurred.parquet"
+    _read_faces(data_folder() / "utkface_12000_64px.parquet", progress).write(original)
+    with progress.stage("blurring faces", None):
+        blur(original, release)
+    return External(
+        label="UTKFace, Gaussian blur",
+        original=original,
+        release=release,
+        suppress="gender",
+        preserve="race,age",
+        features="x",
+        note=f"scipy.ndimage.gaussian_filter, sigma {BLUR_SIGMA:g} pixels on {SIDE} x {SIDE} grey"
+        " pixels, rounded to 8 bits; rows shuffled",
+    )
+
+
+def remove_correlation(original: Path, release: Path, sensitive: list[str]) -> None:
+    """Release the features `f_*` with what is linear in the sensitive columns subtracted.
+
+    With `fairlearn` and `pandas` alone. The sensitive columns are given one-hot, since a class
+    number means nothing to a regression; fairlearn takes them out of what it gives back, so that
+    the release has the features of the original and no other column but the id.
+    """
+    try:
+        import pandas as pd
+        from fairlearn.preprocessing import CorrelationRemover
+    except ImportError as error:
+        raise missing("fairlearn", "the release of Adult") from error
+    frame = pd.read_parquet(original)
+    features = frame.filter(regex="^f_")
+    dummies = pd.get_dummies(frame[sensitive], dtype=float)
+    columns = pd.concat([features, dummies], axis=1)
+    remover = CorrelationRemover(sensitive_feature_ids=list(dummies.columns), alpha=1.0)
+    remover.fit(columns[frame["split"] == "train"])
+    released = pd.DataFrame(remover.transform(columns), columns=features.columns)
+    released.insert(0, KEY, frame[KEY])
+    released.sample(frac=1, random_state=0).to_parquet(release, index=False)
+
+
+def blur(original: Path, release: Path) -> None:
+    """Release the pictures x blurred, with `scipy` and `pyarrow` alone.
+
+    Values are rounded as a picture file rounds them: a blur that is stored in full precision can
+    be undone.
+    """
+    from scipy.ndimage import gaussian_filter
+
+    table = pq.read_table(original, columns=[KEY, "x"])
+    pictures = table["x"].combine_chunks().flatten().to_numpy().reshape(-1, SIDE, SIDE)
+    blurred = gaussian_filter(pictures, sigma=(0, BLUR_SIGMA, BLUR_SIGMA))
+    rounded = np.rint(blurred * 255).astype(np.float32) / np.float32(255)
+    lists = pa.array(list(rounded.reshape(len(rounded), -1)), pa.list_(pa.float32()))
+    order = np.random.default_rng(0).permutation(len(rounded))
+    pq.write_table(pa.table({KEY: table[KEY], "x": lists}).take(order), release)
+
+
+def _read_faces(path: Path, progress: Progress) -> Dataset:
+    """A part of UTKFace: grey pixels in 0..1 row by row, with gender, race and age group."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise missing("pillow", "the release of faces") from error
+    try:
+        table = pq.read_table(path)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+    drawn = np.random.default_rng(0).permutation(len(table))[:FACES]
+    table = table.take(np.sort(drawn))
+    x = np.empty((len(table), SIDE * SIDE), np.float32)
+    with progress.stage("reading faces", len(table)) as bar:
+        for row, jpeg in zip(x, table["jpeg"], strict=True):
+            picture = Image.open(io.BytesIO(jpeg.as_py())).convert("L")
+            row[:] = np.asarray(picture.resize((SIDE, SIDE), Image.Resampling.BOX)).ravel()
+            bar.advance()
+    starts = np.searchsorted(list(AGES), table["age"].to_numpy(), side="right") - 1
+    attributes = {
+        KEY: _ids("face", len(table)),
+        "gender": _named(("male", "female"), table["gender"].to_numpy()),
+        "race": _named(RACES, table["race"].to_numpy()),
+        "age": _named(tuple(AGES.values()), starts),
+    }
+    return Dataset.from_arrays(x / 255, attributes, name="faces")
+
+
+def _named(names: tuple[str, ...], codes: npt.NDArray[np.int64]) -> pa.Array:
+    return pa.array([names[code] for code in codes])
+
+
+def _ids(prefix: str, n: int) -> pa.Array:
+    return pa.array([f"{prefix}-{i:05d}" for i in range(n)])

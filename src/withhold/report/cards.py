@@ -1,0 +1,114 @@
+"""One attribute as the page shows it: words, charts and tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from withhold.audit.evidence import AttributeEvidence, Evidence, Tier
+from withhold.report import words
+from withhold.report.charts import Bar, Point, bars, curve, meter
+from withhold.report.tables import FigureRow, RungRow, Slices, figures, ladder, slices
+
+
+@dataclass(frozen=True)
+class Card:
+    """One attribute. Its place is what ids on the page are made of, never its name."""
+
+    index: int
+    name: str
+    found: AttributeEvidence
+    tone: str
+    sentences: list[Markup]
+    kept: str
+    meter: Markup
+    bars: Markup
+    curve: Markup | None
+    columns: tuple[str, ...]
+    figures: list[FigureRow]
+    ladder: list[RungRow]
+    models: list[RungRow]
+    groups: Slices
+    classes: Slices
+    multilabel: bool
+
+    @property
+    def status(self) -> str:
+        """The status in words."""
+        return words.STATUS[self.found.status]
+
+    @property
+    def role(self) -> str:
+        """The role in words."""
+        return words.ROLE[self.found.role]
+
+
+def cards(evidence: Evidence) -> list[Card]:
+    """Every attribute: the suppressed first, those that are readable before the others."""
+    order = ("readable", "blind", "floor")
+    roles = ("suppress", "preserve", "hidden")
+    ranked = sorted(
+        evidence.attributes.items(),
+        key=lambda item: (
+            roles.index(item[1].role),
+            order.index(item[1].status) if item[1].role == "suppress" else 0,
+        ),
+    )
+    alone = evidence.release is None
+    return [_card(index, name, a, alone=alone) for index, (name, a) in enumerate(ranked)]
+
+
+def _card(index: int, name: str, a: AttributeEvidence, *, alone: bool) -> Card:
+    tone = a.status if a.role == "suppress" else "kept"
+    measured: dict[str, Tier | None] = {
+        "Original": None if alone else a.original,
+        "Frozen": a.ignorant,
+        "This data" if alone else "Retrained": a.informed,
+        f"{a.draws} draws": a.repeated,
+    }
+    columns = {label: tier for label, tier in measured.items() if tier is not None}
+    return Card(
+        index=index,
+        name=name,
+        found=a,
+        tone=tone,
+        sentences=words.sentences(name, a, alone=alone),
+        kept=words.kept(a, alone=alone),
+        meter=meter(a.informed.accuracy, before=None if alone else a.original.accuracy),
+        bars=_bars(name, a, tone, alone=alone),
+        curve=_curve(name, a),
+        columns=tuple(columns),
+        figures=figures(a, list(columns.values())),
+        ladder=ladder(a.ladder, a.informed.attacker, floor=a.floor),
+        models=ladder(a.models, a.original.attacker, floor=a.floor),
+        groups=slices(a.by_group, a),
+        classes=slices(a.by_class, a),
+        multilabel=words.multilabel(a),
+    )
+
+
+def _bars(name: str, a: AttributeEvidence, tone: str, *, alone: bool) -> Markup:
+    """The original, then every tier; of the linked ones the highest, the curve has the rest."""
+    rows = [] if alone else [Bar("Original data", a.original.accuracy, a.original.ci, "original")]
+    most = max(a.linked, key=lambda r: (a.linked[r].accuracy, -int(r)), default=None)
+    linked = [] if most is None else [f"linked{most}"]
+    for tier in ("ignorant", "informed", "repeated", *linked):
+        found = a.tiers.get(tier)
+        if found is not None:
+            kind = "ignorant" if tier == "ignorant" else f"informed {tone}"
+            label = words.labelled(tier, a, alone=alone)
+            rows.append(Bar(label, found.accuracy, found.ci, kind))
+    return bars(rows, floor=a.floor, majority=a.majority, title=f"Accuracies on {name}")
+
+
+def _curve(name: str, a: AttributeEvidence) -> Markup | None:
+    if not a.linked:
+        return None
+    single = Point(1, a.informed.accuracy, a.informed.ci)
+    together = [Point(linked.records, linked.accuracy, linked.ci) for linked in a.linked.values()]
+    return curve(
+        [single, *together],
+        floor=a.floor,
+        title=f"Accuracy on {name} by number of records put together",
+    )

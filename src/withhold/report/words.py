@@ -1,0 +1,239 @@
+"""The findings in words, for someone who has to decide and does not read charts.
+
+Names and figures are escaped and set in bold. Where an interval holds the floor the words are `not
+distinguishable from the floor`; that is what the attackers tried found, and no more is claimed.
+"""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from withhold.audit.evidence import AttributeEvidence, Evidence, Status
+from withhold.report.numbers import out_of, percent, span
+
+STATUS: dict[Status, str] = {
+    "readable": "can be read",
+    "floor": "not distinguishable from the floor",
+    "blind": "audit shows nothing",
+}
+ROLE = {"suppress": "suppressed", "preserve": "preserved", "hidden": "hidden"}
+
+
+def headline(evidence: Evidence) -> Markup:
+    """The whole audit in one sentence."""
+    suppressed, alone = evidence.suppressed, evidence.release is None
+    if not suppressed:
+        return _given_away(evidence) if alone else Markup("Nothing was named to be suppressed.")
+    if len(suppressed) == 1:
+        [(name, found)] = suppressed.items()
+        return _one(name, found, alone=alone)
+    readable = sum(a.status == "readable" for a in suppressed.values())
+    blind = sum(a.status == "blind" for a in suppressed.values())
+    n = len(suppressed)
+    if readable:
+        every = "Both" if n == 2 else f"All {n}"
+        which = every if readable == n else f"{readable} of the {n}"
+        if alone:
+            return Markup("{} attributes to suppress can be read from this data.").format(which)
+        return Markup("{} suppressed attributes can still be read.").format(which)
+    if alone:
+        return Markup("The attackers tried read none of the {} attributes from this data.").format(
+            n
+        )
+    if blind:
+        return Markup(
+            "No suppressed attribute was read, but for {} of {} that shows nothing."
+        ).format(blind, n)
+    return Markup("What was suppressed is not distinguishable from the floor.")
+
+
+def sentences(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
+    """What an attacker gets of one attribute: the worst tier first, then what it compares with.
+
+    Of what is not suppressed, what is left for whoever trains on the release.
+    """
+    who = a.worst_tier if a.role == "suppress" else "informed"
+    tier = a.tiers[who]
+    worst, floor = out_of(tier.accuracy, a.floor, apart=tier.least > a.floor)
+    said = [
+        Markup("{} {} for {} {}; {} gets {}.").format(
+            attacker(who, name, a, alone=alone, start=True),
+            _names(name, a),
+            _bold(worst),
+            _units(who, a),
+            _guessing(a),
+            _bold(floor),
+        )
+    ]
+    if a.role == "suppress":
+        said += _compared(name, a, alone=alone)
+    return said
+
+
+def attacker(
+    tier: str, name: str, a: AttributeEvidence, *, alone: bool, start: bool = False
+) -> str:
+    """A tier in plain words: who attacks, and what they know."""
+    if tier.startswith("linked"):
+        # Records are linked by the group; where there is none, by the attribute itself.
+        one = a.linked_by or name
+        words = f"someone who knows that {tier.removeprefix('linked')} records are of one {one}"
+    elif tier == "ignorant":
+        words = "a frozen model of the original data"
+    elif tier == "repeated":
+        words = f"someone who is given every record {a.draws} times"
+    elif alone:
+        words = "a model trained on this data"
+    else:
+        words = "a new model trained on the release"
+    return words[0].upper() + words[1:] if start else words
+
+
+def labelled(tier: str, a: AttributeEvidence, *, alone: bool) -> str:
+    """A tier in the few words that a chart has room for."""
+    if tier.startswith("linked"):
+        return f"{tier.removeprefix('linked')} records together"
+    return {
+        "ignorant": "Release, frozen model",
+        "informed": "This data" if alone else "Release, retrained model",
+        "repeated": f"Release, {a.draws} draws averaged",
+    }[tier]
+
+
+def multilabel(a: AttributeEvidence) -> bool:
+    """Whether this is a set of binary labels: only those have an average precision."""
+    return a.kind == "multilabel"
+
+
+def assumptions(evidence: Evidence) -> list[Markup]:
+    """What the figures rest on, shortest first screen: one line each."""
+    said = [
+        Markup(
+            "They are what <b>the attackers tried</b> found on held-out records, and no bound on"
+            " others: a stronger attacker may read more."
+        ),
+        Markup(
+            "Each range holds the truth in 95 of 100 audits. Where it holds the floor, nothing was"
+            " found; that does not prove that nothing is there."
+        ),
+    ]
+    units = {a.units for a in evidence.attributes.values()} - {"record"}
+    if units:
+        said.append(
+            Markup("Ranges count each {} as independent of the others.").format(
+                Markup(" or ").join(_bold(unit) for unit in sorted(units))
+            )
+        )
+    else:
+        said.append(Markup("Ranges count each record as independent of the others."))
+    if evidence.release is not None:
+        said.append(Markup("The retrained attacker has the true labels of a part of the release."))
+    return said
+
+
+def kept(a: AttributeEvidence, *, alone: bool) -> str:
+    """What is left of an attribute that is not suppressed."""
+    if alone:
+        return f"guessing gets {percent(a.floor)}"
+    if a.nag is None or a.blind:
+        return "not read from the original either"
+    return f"was {percent(a.original.accuracy)}"
+
+
+def _one(name: str, a: AttributeEvidence, *, alone: bool) -> Markup:
+    patterns: dict[tuple[Status, bool], str] = {
+        ("readable", False): "{} can still be read from the release.",
+        ("floor", False): "{} is not distinguishable from the floor.",
+        ("blind", False): "This audit shows nothing about {}.",
+        ("readable", True): "This data gives {} away today.",
+        ("floor", True): "{} is not distinguishable from the floor in this data.",
+        ("blind", True): "The attackers tried do not read {} from this data.",
+    }
+    return Markup(patterns[a.status, alone]).format(Markup("<em>{}</em>").format(name))
+
+
+def _given_away(evidence: Evidence) -> Markup:
+    """An original alone with nothing named: all that it tells."""
+    found = [a.status == "readable" for a in evidence.attributes.values()]
+    if not any(found):
+        return Markup("The attackers tried read none of the attributes of this data.")
+    which = f"all {len(found)}" if all(found) else f"{sum(found)} of the {len(found)}"
+    return Markup("This data gives away {} attributes today.").format(which)
+
+
+def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
+    """The sentences after the first, for a suppressed attribute."""
+    said = []
+    worst, single = a.tiers[a.worst_tier], a.worst_tier.startswith("linked")
+    if a.status == "readable" and worst.least <= a.floor:
+        able = [tier for tier in a.tiers if a.tiers[tier].least > a.floor]
+        sure = max(able, key=lambda tier: a.tiers[tier].least)
+        single = single and sure != "informed"
+        said.append(
+            Markup("That figure is uncertain ({} %); certain is that {} gets {}.").format(
+                span(worst.ci),
+                attacker(sure, name, a, alone=alone),
+                _bold(percent(a.tiers[sure].accuracy)),
+            )
+        )
+    if a.status == "floor":
+        near = max(a.tiers.values(), key=lambda tier: tier.ci[0])
+        doubt = "" if near.ci[0] <= a.floor else " with the 99.5 % confidence asked for"
+        said.append(
+            Markup("That is <b>not distinguishable from the floor</b>{} ({} %).").format(
+                doubt, span(near.ci if doubt else worst.ci)
+            )
+        )
+    if single:
+        said.append(
+            Markup("From single records, {} gets {}.").format(
+                attacker("informed", name, a, alone=alone), _bold(percent(a.informed.accuracy))
+            )
+        )
+    if a.blind and a.status != "readable":
+        said.append(
+            Markup(
+                "That shows nothing: the attackers tried may be too weak for this data."
+                if alone
+                else "The attackers tried do not read it from the original data either, so that"
+                " they fail on the release shows nothing."
+            )
+        )
+    elif not alone:
+        said.append(
+            Markup("From the original data it was {}.").format(_bold(percent(a.original.accuracy)))
+        )
+    if _missed(a):
+        assert a.ignorant is not None
+        said.append(
+            Markup(
+                "The usual check, a frozen model of the original data, gets {} and would have"
+                " missed this."
+            ).format(_bold(percent(a.ignorant.accuracy)))
+        )
+    return said
+
+
+def _missed(a: AttributeEvidence) -> bool:
+    """Whether the usual check would have passed what is readable."""
+    return a.status == "readable" and a.ignorant is not None and a.ignorant.ci[0] <= a.floor
+
+
+def _names(name: str, a: AttributeEvidence) -> Markup:
+    if multilabel(a):
+        return Markup("is right about {}").format(_bold(name))
+    return Markup("names the right {} (one of {:,})").format(_bold(name), a.classes)
+
+
+def _units(tier: str, a: AttributeEvidence) -> str:
+    if multilabel(a):
+        return "labels"
+    return "such sets" if tier.startswith("linked") else "records"
+
+
+def _guessing(a: AttributeEvidence) -> str:
+    return "guessing from what is preserved" if a.floor > a.majority + 0.0005 else "guessing"
+
+
+def _bold(text: str) -> Markup:
+    return Markup("<b>{}</b>").format(text)

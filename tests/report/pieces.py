@@ -1,0 +1,182 @@
+"""Pieces of evidence built by hand; whole audits are in samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from withhold.audit.evidence import (
+    AttributeEvidence,
+    Distortion,
+    Evidence,
+    Linked,
+    Map,
+    Rung,
+    Slice,
+    Source,
+    Tier,
+)
+from withhold.audit.intervals import Z_995, wilson
+from withhold.audit.metrics import Interval
+from withhold.feasibility import Feasibility, Pair
+from withhold.roles import Role
+
+
+def tier(accuracy: float, *, n: int = 6000, attacker: str = "mlp", **figures: Any) -> Tier:
+    """A tier with the intervals that n records give, and `figures` where they are not the usual."""
+    values = {"balanced_accuracy": accuracy, "f1": max(accuracy - 0.004, 0.0), **figures}
+    intervals: dict[str, Interval] = {
+        name: wilson(value * n, n)
+        for name, value in values.items()
+        if isinstance(value, float) and name != "bits"
+    }
+    if "bits" in values:
+        intervals["bits"] = (max(values["bits"] - 0.04, 0.0), values["bits"] + 0.04)
+    return Tier(
+        accuracy=accuracy,
+        ci=wilson(accuracy * n, n),
+        least=wilson(accuracy * n, n, z=Z_995)[0],
+        attacker=attacker,
+        intervals=intervals,
+        **values,
+    )
+
+
+def linked(accuracies: Mapping[int, float], *, people: int = 60) -> dict[str, Linked]:
+    return {
+        str(r): Linked(
+            records=r,
+            people=people,
+            accuracy=value,
+            ci=wilson(value * people, people),
+            least=wilson(value * people, people, z=Z_995)[0],
+        )
+        for r, value in accuracies.items()
+    }
+
+
+def found(
+    role: Role,
+    *,
+    informed: float,
+    original: float = 0.99,
+    ignorant: float | None = 0.1,
+    classes: int = 10,
+    floor: float | None = None,
+    n: int = 6000,
+    **others: Any,
+) -> AttributeEvidence:
+    """One attribute, with every figure that is not asked for left at something plain."""
+    majority = 1 / classes
+    defaults: dict[str, Any] = {
+        "role": role,
+        "classes": classes,
+        "records": n,
+        "majority": majority,
+        "floor": majority if floor is None else floor,
+        "entropy_bits": math.log2(classes),
+        "original": tier(original, n=n, bits=math.log2(classes) * original),
+        "ignorant": None if ignorant is None else tier(ignorant, n=n),
+        "informed": tier(informed, n=n, bits=math.log2(classes) * max(informed - majority, 0)),
+    }
+    return AttributeEvidence(**defaults | others)
+
+
+def ladder(
+    accuracies: Sequence[float], *, n: int = 6000, skipped: Mapping[str, str] | None = None
+) -> tuple[Rung, ...]:
+    """Rungs of one audit; the last ones of the names may be skipped."""
+    names = (
+        "prior",
+        "logistic",
+        "nearest",
+        "kernel",
+        "trees",
+        "mlp, 64",
+        "mlp, 512",
+        "mlp",
+        "mlp, from the raw model",
+        "mlp, 5 seeds",
+    )
+    rungs = [
+        Rung(
+            attacker=name,
+            val_accuracy=min(value + 0.002, 1.0),
+            val_bits=5.9 * value,
+            accuracy=value,
+            ci=wilson(value * n, n),
+            seconds=0.3 + 7.3 * place,
+        )
+        for place, (name, value) in enumerate(zip(names, accuracies, strict=False))
+    ]
+    return (*rungs, *(Rung(attacker=a, skipped=why) for a, why in (skipped or {}).items()))
+
+
+def slices(by: str, values: Mapping[str, float], *, n: int = 500) -> tuple[Slice, ...]:
+    return tuple(
+        Slice(by=by, value=value, records=n, accuracy=share, ci=wilson(share * n, n))
+        for value, share in values.items()
+    )
+
+
+def possible(attributes: Mapping[str, AttributeEvidence], **others: Any) -> Feasibility:
+    """Shared bits that look like something: the smaller attribute is told in part by the larger."""
+    names = list(attributes)
+    entropy = {n: a.entropy_bits for n, a in attributes.items()}
+    pairs = tuple(
+        Pair(a, b, min(entropy[a], entropy[b]) * (1.0 if i == 0 and j > 1 else 0.02), 0.1)
+        for i, a in enumerate(names)
+        for j, b in enumerate(names)
+        if i < j
+    )
+    values: dict[str, Any] = {
+        "entropy": entropy,
+        "pairs": pairs,
+        "majority": {n: a.majority for n, a in attributes.items()},
+        "floor": {n: a.floor for n, a in attributes.items() if a.role == "suppress"},
+        "ceiling": {n: 1.0 for n, a in attributes.items() if a.role == "preserve"},
+        "warnings": (),
+    }
+    return Feasibility(**values | others)
+
+
+def evidence(attributes: dict[str, AttributeEvidence], **others: Any) -> Evidence:
+    values: dict[str, Any] = {
+        "version": "0.1.0",
+        "original": Source(name="voices.parquet", records=30000, features=512, sha256="9f2c" * 16),
+        "release": Source(name="release.parquet", records=30000, features=512, sha256="41ab" * 16),
+        "attributes": attributes,
+        "feasibility": possible(attributes),
+        "settings": {"seed": 0, "train": 21000, "val": 3000, "test": 6000},
+    }
+    return Evidence(**values | others)
+
+
+def clusters(names: Mapping[str, int], *, points: int = 500, mixed: bool = False) -> Map:
+    """Points in one cluster a class of the first attribute; mixed: the release is one cloud."""
+    rng = np.random.default_rng(0)
+    first = next(iter(names.values()))
+    labels = {n: rng.integers(0, k, points) for n, k in names.items()}
+    labels[next(iter(names))] = np.sort(labels[next(iter(names))])
+    centres = rng.normal(0, 30, (first, 2))
+    own = centres[labels[next(iter(names))]] + rng.normal(0, 2.2, (points, 2))
+    other = rng.normal(0, 20, (points, 2)) if mixed else own[:, ::-1] + rng.normal(0, 3, own.shape)
+    return Map(
+        original=tuple((float(x), float(y)) for x, y in own),
+        release=tuple((float(x), float(y)) for x, y in other),
+        labels={n: tuple(int(v) for v in found) for n, found in labels.items()},
+        classes={n: tuple(f"{n} {i}" for i in range(k)) for n, k in names.items()},
+    )
+
+
+def moved() -> Distortion:
+    counts = (3, 18, 71, 240, 610, 1120, 1380, 1190, 760, 370, 160, 58, 16, 4)
+    return Distortion(
+        mean=4.27,
+        relative=0.31,
+        edges=tuple(float(e) for e in np.linspace(1, 8, len(counts) + 1)),
+        counts=counts,
+    )
