@@ -23,6 +23,7 @@ class Row(BaseModel):
     suppress: str = ""
     preserve: str = ""
     config: dict[str, Any] = Field(default_factory=dict)
+    draws: int = Field(1, ge=1, description="releases of the same records, for the tier repeated")
     paper: dict[str, float] = Field(
         default_factory=dict, description="the paper's figures in %, by column"
     )
@@ -36,9 +37,10 @@ class Recipe(BaseModel):
 
     name: str = ""
     title: str
-    kind: Literal["table", "speed", "memory"] = "table"
+    kind: Literal["table", "audits", "external", "power", "speed", "memory"] = "table"
     data: str = ""
     method: str = "mass"
+    suppress: str = Field("", description="what the audit of the original looks for")
     seed: int = 0
     config: dict[str, Any] = Field(default_factory=dict)
     measure: tuple[str, ...] = ()
@@ -48,7 +50,7 @@ class Recipe(BaseModel):
     @model_validator(mode="after")
     def _table_is_whole(self) -> Recipe:
         lacking = [n for n in ("data", "measure", "rows") if not getattr(self, n)]
-        if self.kind == "table" and lacking:
+        if self.kind in ("table", "audits") and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
         return self
 

@@ -71,24 +71,30 @@ class TableResult:
 
     def print(self) -> None:
         """The table in a terminal."""
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.table import Table
-
-        header, lines = self.cells()
-        table = Table(title=escape(self.recipe.title), title_justify="left")
-        for i, name in enumerate(header):
-            table.add_column(escape(name), justify="left" if i == 0 else "right")
-        for line in lines:
-            table.add_row(*(escape(cell) for cell in line))
-        console = Console()
-        if not console.is_terminal:  # a log or a file has no right edge
-            console = Console(width=160)
-        console.print(table)
-        console.print(LEGEND + self._source(), style="dim", highlight=False, markup=False)
+        print_cells(self.recipe.title, *self.cells(), LEGEND + self._source())
 
     def _source(self) -> str:
         return f" Paper: {self.recipe.paper_title}." if self.recipe.paper_title else ""
+
+
+def print_cells(
+    title: str, header: list[str], lines: list[list[str]], legend: str, *, left: int = 1
+) -> None:
+    """A table of text in a terminal, its first columns to the left."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(title), title_justify="left")
+    for i, name in enumerate(header):
+        table.add_column(escape(name), justify="left" if i < left else "right")
+    for line in lines:
+        table.add_row(*(escape(cell) for cell in line))
+    console = Console()
+    if not console.is_terminal:  # a log or a file has no right edge
+        console = Console(width=160)
+    console.print(table)
+    console.print(legend, style="dim", highlight=False, markup=False)
 
 
 LEGEND = (
