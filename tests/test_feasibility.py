@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 from withhold.attribute import encode
 from withhold.dataset import Dataset
+from withhold.errors import UserError
 from withhold.feasibility import (
     conditional_entropy,
     contingency,
@@ -20,6 +21,7 @@ from withhold.feasibility import (
     mutual_information,
     telling_columns,
 )
+from withhold.fitting import fit_bundle
 from withhold.roles import Roles
 
 
@@ -220,3 +222,23 @@ def test_columns_that_tell_of_the_suppressed_are_named_and_others_are_not() -> N
     told = telling_columns(data, Roles.of("speaker"))
     assert set(told["speaker"]) == {"age"}
     assert told["speaker"]["age"] == pytest.approx(0.25)
+
+
+def test_what_is_told_by_the_preserved_cannot_be_hidden():
+    """Suppress gender and keep the speaker: refused, by name, before anything is trained."""
+    speaker = np.arange(60) % 6
+    columns = {"speaker": speaker, "gender": speaker % 2, "digit": np.arange(60) // 6}
+    found = feasibility(data(**columns), Roles.of("gender", "speaker"))
+    assert len(found.impossible) == 1
+    assert "preserving 'speaker' tells 'gender' of every record" in found.impossible[0]
+    with pytest.raises(UserError, match="nothing can hide it"):
+        found.require()
+    for roles in (Roles.of("speaker", "gender"), Roles.of("gender", "digit"), Roles((), ())):
+        feasibility(data(**columns), roles).require()
+
+
+def test_fit_refuses_what_cannot_be_had():
+    speaker = np.arange(60) % 6
+    made = data(speaker=speaker, gender=speaker % 2)
+    with pytest.raises(UserError, match="leave out what tells 'gender' from --preserve"):
+        fit_bundle(made, Roles.of("gender", "speaker"), method="constant")

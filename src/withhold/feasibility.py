@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from withhold.attribute import Attribute
 from withhold.dataset import Dataset
+from withhold.errors import UserError
 from withhold.roles import Roles
 
 IntArray = npt.NDArray[np.int64]
@@ -40,6 +41,12 @@ class Feasibility:
     floor: dict[str, float]
     ceiling: dict[str, float]
     warnings: tuple[str, ...]
+    impossible: tuple[str, ...] = ()
+
+    def require(self) -> None:
+        """Refuse roles that no method can serve."""
+        if self.impossible:
+            raise UserError(self.impossible[0])
 
 
 def feasibility(dataset: Dataset, roles: Roles) -> Feasibility:
@@ -60,8 +67,13 @@ def feasibility(dataset: Dataset, roles: Roles) -> Feasibility:
     )
     floor = {s.name: guess_rate(s, preserve) for s in suppress}
     ceiling = {p.name: _ceiling(p, suppress) for p in preserve}
-    warnings = []
+    warnings, impossible = [], []
     for s in suppress:
+        if entropy(s) > 0 and floor[s.name] == 1.0 and roles.preserve:
+            impossible.append(
+                f"preserving {_and(roles.preserve)} tells '{s.name}' of every record: nothing can"
+                f" hide it; leave out what tells '{s.name}' from --preserve"
+            )
         if floor[s.name] > s.majority + 0.005:
             warnings.append(
                 f"preserving {_and(roles.preserve)} gives '{s.name}' away to"
@@ -82,6 +94,7 @@ def feasibility(dataset: Dataset, roles: Roles) -> Feasibility:
         floor,
         ceiling,
         tuple(warnings),
+        tuple(impossible),
     )
 
 

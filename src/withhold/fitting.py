@@ -27,7 +27,7 @@ def fit_bundle(
     progress: Progress | None = None,
     journal: Journal | None = None,
 ) -> Bundle:
-    """Check roles and settings, warn of what cannot be had, fit on the training part."""
+    """Check roles and settings, refuse or warn of what cannot be had, fit on the training part."""
     progress, journal = progress or Silent(), journal or Journal()
     settings, seed = read_config(method, config), _checked_seed(seed)
     roles.check(dataset)
@@ -39,7 +39,9 @@ def fit_bundle(
         )
     for name in roles.named:
         train.attribute(name).require_label(f"the training part of {dataset.name}")
-    for warning in feasibility(dataset, roles).warnings:
+    had = feasibility(dataset, roles)
+    had.require()
+    for warning in had.warnings:
         progress.say(f"warning: {warning}")
     modifier = get_method(method).fit(split, roles, settings, progress, seed=seed, journal=journal)
     _check_finite(modifier, method)

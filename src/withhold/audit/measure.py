@@ -43,12 +43,8 @@ def measure(
     units = None if parts.units is None else parts.units[parts.test]
 
     def tier(log_p: FloatArray, chosen: Chosen, sure: FloatArray) -> Tier:
-        found = score(log_p, test, units=units, seed=seed)
-        best = score(sure, test, units=units, seed=seed) if sure is not log_p else found
-        # Bits are those of the attacker with the least cross-entropy, which may be another one.
-        values = found.model_dump() | {"bits": best.bits}
-        values["intervals"] = {**found.intervals, "bits": best.intervals.get("bits", (0.0, 0.0))}
-        return Tier(**values, attacker=chosen.best.name)
+        found = score(log_p, test, surest=sure, units=units, seed=seed)
+        return Tier(**found.model_dump(), attacker=chosen.best.name)
 
     readings = [Reading.of(o, val) for o in outcomes]
     chosen, together = choose(readings, val)

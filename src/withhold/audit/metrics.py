@@ -44,6 +44,7 @@ def score(
     log_p: FloatArray,
     truth: Attribute,
     *,
+    surest: FloatArray | None = None,
     units: IntArray | None = None,
     draws: int = 400,
     seed: int = 0,
@@ -51,17 +52,20 @@ def score(
     """Score (n, k) log-probabilities (multi-label: log odds) against the labels of the n records.
 
     Missing labels are left out. `units` names the person of each record: intervals then resample
-    people. Multi-label: accuracy is the share of labels right at probability 0.5.
+    people. `surest` has the log-probabilities that bits are counted from, where another attacker
+    is the less surprised one. Multi-label: accuracy is the share of labels right at probability
+    0.5.
     """
     known = truth.known
+    sure = log_p[known] if surest is None else surest[known]
     log_p, codes = log_p[known], truth.codes[known]
     units = None if units is None else units[known]
     if truth.multilabel:
-        right, metrics = _label_metrics(log_p, codes)
+        metrics = _label_metrics(log_p, codes, sure)
         accuracy, ci, least = _label_share(log_p, codes, units, seed)
     else:
-        right, metrics = _class_metrics(log_p, codes, len(truth.classes))
-        accuracy, ci, least = share(right, units, seed=seed)
+        metrics = _class_metrics(log_p, codes, len(truth.classes), sure)
+        accuracy, ci, least = share(log_p.argmax(axis=1) == codes, units, seed=seed)
     once = np.ones((1, len(codes)), np.float32)
     values = {name: float(metric(once)[0]) for name, metric in metrics.items()}
     samples: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in metrics}
@@ -69,10 +73,7 @@ def score(
         for weights in resamples(len(codes), units, seed=seed, draws=draws):
             for name, metric in metrics.items():
                 samples[name].append(metric(weights))
-    intervals = {name: _percentiles(found) for name, found in samples.items() if found}
-    if "bits" in intervals:
-        low, high = intervals["bits"]
-        intervals["bits"] = (max(low, 0.0), max(high, 0.0))
+    intervals = {n: _percentiles(n, found, values[n]) for n, found in samples.items() if found}
     values["bits"] = max(values["bits"], 0.0)
     return Score(accuracy=accuracy, ci=ci, least=least, intervals=intervals, **values)
 
@@ -108,8 +109,8 @@ def cross_entropy_bits(log_p: FloatArray, truth: Attribute) -> float:
 
 
 def _class_metrics(
-    log_p: FloatArray, codes: IntArray, classes: int
-) -> tuple[npt.NDArray[np.bool_], dict[str, Metric]]:
+    log_p: FloatArray, codes: IntArray, classes: int, sure: FloatArray
+) -> dict[str, Metric]:
     n = len(codes)
     guess = log_p.argmax(axis=1)
     right = guess == codes
@@ -118,7 +119,7 @@ def _class_metrics(
     truth = sparse.csr_array((np.ones(n, np.float32), (rows, codes)), shape=(n, classes))
     named = sparse.csr_array((np.ones(n, np.float32), (rows, guess)), shape=(n, classes))
     hit = sparse.csr_array((right.astype(np.float32), (rows, codes)), shape=(n, classes))
-    surprise = -log_p[rows, codes].astype(np.float64) / np.log(2)
+    surprise = -sure[rows, codes].astype(np.float64) / np.log(2)
 
     def balanced(w: Weights) -> npt.NDArray[np.float64]:
         seen, hits = w @ truth, w @ hit
@@ -138,8 +139,8 @@ def _class_metrics(
     if classes >= 10:
         five = np.argpartition(-log_p, 5, axis=1)[:, :5]
         found = (five == codes[:, None]).any(axis=1).astype(np.float32)
-        metrics["top5"] = lambda w: np.asarray(w @ found / w.sum(axis=1), np.float64)
-    return right, metrics
+        metrics["top5"] = lambda w: _ratio(w @ found, w.sum(axis=1))
+    return metrics
 
 
 def folded_auc(scores: FloatArray, codes: IntArray) -> Metric:
@@ -163,14 +164,12 @@ def folded_auc(scores: FloatArray, codes: IntArray) -> Metric:
     return metric
 
 
-def _label_metrics(
-    logits: FloatArray, codes: IntArray
-) -> tuple[npt.NDArray[np.bool_], dict[str, Metric]]:
+def _label_metrics(logits: FloatArray, codes: IntArray, sure: FloatArray) -> dict[str, Metric]:
     known = codes >= 0
     right = ((logits > 0) == (codes == 1)) & known
     columns = [k for k in range(codes.shape[1]) if known[:, k].any()]
     mixed = [k for k in columns if 0 < codes[known[:, k], k].mean() < 1]
-    surprise = np.where(known, _binary_surprise(logits, codes), 0.0)
+    surprise = np.where(known, _binary_surprise(sure, codes), 0.0)
 
     def balanced(w: Weights) -> npt.NDArray[np.float64]:
         rates = []
@@ -202,7 +201,7 @@ def _label_metrics(
     metrics: dict[str, Metric] = {"balanced_accuracy": balanced, "bits": bits}
     if mixed:
         metrics |= {"f1": f1, "cmap": cmap}
-    return right, metrics
+    return metrics
 
 
 def average_precision(scores: FloatArray, codes: IntArray) -> Metric:
@@ -257,6 +256,10 @@ def _mean(rates: Sequence[npt.NDArray[np.float64]], n: int) -> npt.NDArray[np.fl
     return np.mean(rates, axis=0) if rates else np.full(n, np.nan)
 
 
-def _percentiles(found: list[npt.NDArray[np.float64]]) -> Interval:
-    low, high = np.nanquantile(np.concatenate(found), [0.025, 0.975])
-    return (float(low), float(high))
+def _percentiles(name: str, found: list[npt.NDArray[np.float64]], value: float) -> Interval:
+    """The middle 95 % of resamples, less their bias: with many classes a resample has fewer of
+    them, so that entropies and means over classes come out low."""
+    drawn = np.concatenate(found)
+    low, high = np.nanquantile(drawn, [0.025, 0.975]) + value - np.nanmean(drawn)
+    least, most = (0.5 if name == "auc" else 0.0), (np.inf if name == "bits" else 1.0)
+    return (float(np.clip(low, least, most)), float(np.clip(high, least, most)))

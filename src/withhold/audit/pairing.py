@@ -78,9 +78,9 @@ def _common(original: Dataset, release: Dataset) -> list[str]:
 def _id_column(original: Dataset, release: Dataset) -> str | None:
     """A column with as many values as records, the same ones in both."""
     for name in _common(original, release):
-        one, two = original.table[name], release.table[name]
-        if pa.types.is_nested(one.type) or pa.types.is_floating(one.type) or one.null_count:
+        if original.table[name].null_count or not _tells(original, release, name):
             continue
+        one, two = _text(original, name), _text(release, name)
         if pc.count_distinct(one).as_py() == len(original) == pc.count_distinct(two).as_py():
             return name
     return None
@@ -107,20 +107,40 @@ def _by_id(
     return np.asarray(order.to_numpy(zero_copy_only=False), np.int64)
 
 
+def _tells(original: Dataset, release: Dataset, name: str) -> bool:
+    """Whether a column must be the same in both. Measures may have been rounded on their way;
+    lists and media are not compared."""
+    return not any(
+        pa.types.is_nested(kind)
+        or _is_bytes(kind)
+        or (pa.types.is_floating(kind) and data is original)
+        for data in (original, release)
+        for kind in [data.table[name].type]
+    )
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )
+
+
 def _text(data: Dataset, name: str) -> pa.Array:
     column = data.table[name].combine_chunks()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if _is_bytes(column.type):
+        return pa.array([None if v is None else v.hex() for v in column.to_pylist()])
     return column.cast(pa.string())
 
 
 def _check_common(original: Dataset, release: Dataset, matched_by: str | None) -> None:
     """Columns that both have must agree: else the records are others, or in another order."""
     for name in _common(original, release):
-        if name in (matched_by, SPLIT) or pa.types.is_nested(original.table[name].type):
+        if name in (matched_by, SPLIT) or not _tells(original, release, name):
             continue
-        if pa.types.is_floating(original.table[name].type):
-            continue  # measures may have been rounded on their way
         one, two = _text(original, name), _text(release, name)
         differ = np.asarray(
             pc.fill_null(pc.not_equal(one, two), False).to_numpy(zero_copy_only=False)
