@@ -33,10 +33,10 @@ class AuditSettings(BaseModel):
     @field_validator("joint", "fail_if", mode="before")
     @classmethod
     def _texts(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return [value]
+        if not isinstance(value, (list, tuple)):
+            return [value] if isinstance(value, str) else () if value is None else value
         # A pair may be a list of its own: joint: [[gender, accent]]
-        return [",".join(v) if isinstance(v, list) else v for v in value or ()]
+        return [",".join(map(str, v)) if isinstance(v, list) else v for v in value]
 
     @classmethod
     def read(cls, values: dict[str, Any]) -> AuditSettings:

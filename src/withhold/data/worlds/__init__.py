@@ -8,9 +8,11 @@ from withhold.data.worlds.gaussian import (
     two_attributes,
     xor,
 )
+from withhold.data.worlds.planted import PLANTED
 from withhold.data.worlds.voices import Voices, voices
 
 __all__ = [
+    "PLANTED",
     "Voices",
     "World",
     "full_leak",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,8 @@ class World:
     attributes: pa.Table  # string columns, `split` (train, val, test: 60, 20, 20 %) among them
     bayes: dict[str, float]  # Bayes accuracy of each attribute given x
     axes: Array  # (k, d), orthonormal: where the attributes live; everything else is noise
+    # the class the Bayes rule names for each record (n,), as its place among the sorted classes
+    guess: dict[str, Labels] = field(default_factory=dict)
 
 
 def two_attributes(
@@ -47,14 +49,14 @@ def two_attributes(
     With labels S, U in ±1 and P(S = U) = (1 + correlation) / 2, x = s S a_1 + u U a_2 + N(0, I).
     Independent labels give Φ(s) and Φ(u); for the rest see `paired_accuracy`.
     """
-    _check(n, d, least=2)
-    _check_separation(separation_suppress)
-    _check_separation(separation_preserve)
+    check_size(n, d, least=2)
+    check_separation(separation_suppress)
+    check_separation(separation_preserve)
     if not -1 <= correlation <= 1:
         raise UserError(f"correlation must be in -1..1, not {correlation}")
     rng = np.random.default_rng(seed)
     cells = np.array([1 + correlation, 1 - correlation, 1 - correlation, 1 + correlation]) / 4
-    cell, split = _deal(n, cells, rng)
+    cell, split = deal(n, cells, rng)
     secret, useful = cell // 2, cell % 2
     s, u = separation_suppress, separation_preserve
     means = np.stack([s * (2 * secret - 1), u * (2 * useful - 1)], axis=1)
@@ -87,17 +89,17 @@ def paired_accuracy(own: float, other: float, correlation: float) -> float:
     """
     p, q = (1 + correlation) / 2, (1 - correlation) / 2
     if own == 0:
-        return 0.5 + abs(correlation) * (_below(other) - 0.5)
+        return 0.5 + abs(correlation) * (below(other) - 0.5)
     if correlation == 0:
-        return _below(own)
+        return below(own)
     if q == 0 or p == 0:
-        return _below(math.hypot(own, other))
+        return below(math.hypot(own, other))
 
     def right(t: float) -> float:
         swap = math.exp(-2 * other * abs(t))  # g is odd, and this way nothing overflows
         odds = math.log((p + q * swap) / (q + p * swap)) * math.copysign(1, t)
         density = p * _density(t - other) + q * _density(t + other)
-        return density * _below(own + odds / (2 * own))
+        return density * below(own + odds / (2 * own))
 
     return _integral(right, -other - 10, other + 10, points=[-other, 0.0, other])
 
@@ -110,12 +112,12 @@ def many_classes(n: int, d: int, classes: int, *, separation: float, seed: int =
     accuracy = ∫ φ(t - s) Φ(t)^{k-1} dt. Two classes give Φ(s / √2).
     """
     _check_classes(n, d, classes)
-    _check_separation(separation)
+    check_separation(separation)
     rng = np.random.default_rng(seed)
-    label, split = _deal(n, np.full(classes, 1 / classes), rng)
+    label, split = deal(n, np.full(classes, 1 / classes), rng)
 
     def right(t: float) -> float:
-        return _density(t - separation) * _below(t) ** (classes - 1)
+        return _density(t - separation) * below(t) ** (classes - 1)
 
     accuracy = _integral(right, separation - 10, separation + 10, points=[separation])
     means = separation * np.eye(classes)[label]
@@ -126,7 +128,7 @@ def no_leak(n: int, d: int, classes: int, seed: int = 0) -> World:
     """The 0 % control: `label` is independent of x, so the largest class's share is the best."""
     _check_classes(n, d, classes)
     rng = np.random.default_rng(seed)
-    label, split = _deal(n, np.full(classes, 1 / classes), rng)
+    label, split = deal(n, np.full(classes, 1 / classes), rng)
     largest = float(np.bincount(label).max() / n)
     return _world(np.zeros((n, classes)), d, {"label": label}, split, {"label": largest}, rng)
 
@@ -139,7 +141,7 @@ def full_leak(n: int, d: int, classes: int, seed: int = 0) -> World:
     """
     _check_classes(n, d, classes)
     rng = np.random.default_rng(seed)
-    label, split = _deal(n, np.full(classes, 1 / classes), rng)
+    label, split = deal(n, np.full(classes, 1 / classes), rng)
     noise = rng.standard_normal((n, d))
     noise[:, :classes] = rng.uniform(-1, 1, (n, classes))
     means = 4.0 * np.eye(classes)[label]
@@ -153,13 +155,13 @@ def xor(n: int, d: int, *, separation: float, seed: int = 0) -> World:
     log cosh s(x_1 - x_2) - log cosh s(x_1 + x_2), so the Bayes rule is x_1 x_2 < 0: right where
     both signs are read rightly or both wrongly, Φ(s)² + (1 - Φ(s))².
     """
-    _check(n, d, least=2)
-    _check_separation(separation)
+    check_size(n, d, least=2)
+    check_separation(separation)
     rng = np.random.default_rng(seed)
-    cell, split = _deal(n, np.full(4, 0.25), rng)
+    cell, split = deal(n, np.full(4, 0.25), rng)
     first, second = cell // 2, cell % 2
     means = separation * np.stack([2.0 * first - 1, 2.0 * second - 1], axis=1)
-    sure = _below(separation)
+    sure = below(separation)
     bayes = {"label": sure**2 + (1 - sure) ** 2}
     return _world(means, d, {"label": first ^ second}, split, bayes, rng)
 
@@ -169,7 +171,7 @@ def _density(t: float) -> float:
     return math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
 
 
-def _below(t: float) -> float:
+def below(t: float) -> float:
     """Φ(t)."""
     return math.erfc(-t / math.sqrt(2)) / 2
 
@@ -183,7 +185,7 @@ def _integral(
     return float(quad(function, low, high, points=points, epsabs=1e-10, limit=400)[0])
 
 
-def _deal(n: int, shares: Array, rng: np.random.Generator) -> tuple[Labels, list[str]]:
+def deal(n: int, shares: Array, rng: np.random.Generator) -> tuple[Labels, list[str]]:
     """Class of each record, its expected count in every split, and the split; random order.
 
     Dealt within splits, not over all: else the classes rare in train are common in test, and a
@@ -202,6 +204,13 @@ def _deal(n: int, shares: Array, rng: np.random.Generator) -> tuple[Labels, list
     return label[order].astype(np.int64), split[order].tolist()
 
 
+def rotation(d: int, rng: np.random.Generator) -> Array:
+    """Orthonormal columns (d, d), drawn uniformly."""
+    basis, upper = np.linalg.qr(rng.standard_normal((d, d)))
+    turned: Array = basis * np.sign(np.diag(upper))  # else QR's directions are not uniform
+    return turned
+
+
 def _world(
     means: Array,
     d: int,
@@ -216,14 +225,14 @@ def _world(
     n, k = means.shape
     x = rng.standard_normal((n, d)) if noise is None else noise.copy()
     x[:, :k] += means
-    basis, upper = np.linalg.qr(rng.standard_normal((d, d)))
-    basis = basis * np.sign(np.diag(upper))  # without it QR's directions are not uniform
+    basis = rotation(d, rng)
     columns = {name: [str(value) for value in label] for name, label in labels.items()}
     table = pa.table({**columns, "split": split})
     return World((x @ basis.T).astype(np.float32), table, bayes, basis[:, :k].T)
 
 
-def _check(n: int, d: int, *, least: int) -> None:
+def check_size(n: int, d: int, *, least: int) -> None:
+    """Refuse fewer than ten records, and fewer dimensions than the world has axes."""
     if n < 10:
         raise UserError(f"n must be at least 10 records, not {n}")
     if d < least:
@@ -233,13 +242,14 @@ def _check(n: int, d: int, *, least: int) -> None:
 def _check_classes(n: int, d: int, classes: int) -> None:
     if classes < 2:
         raise UserError(f"classes must be at least 2, not {classes}")
-    _check(n, d, least=classes)
+    check_size(n, d, least=classes)
     if round(0.2 * n) < classes:
         raise UserError(
             f"n = {n} is too few for {classes} classes in every split; 5 a class or more"
         )
 
 
-def _check_separation(separation: float) -> None:
+def check_separation(separation: float) -> None:
+    """Refuse a separation that is negative or not finite."""
     if not 0 <= separation < np.inf:
         raise UserError(f"a separation must be finite and not negative, not {separation}")
