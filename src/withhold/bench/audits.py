@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ def _fitted(recipe: Recipe, output: Path, progress: Progress) -> Iterator[tuple[
         yield (
             row.label,
             _key(text),
-            lambda row=row: _fit_and_audit(recipe, row, data, journal, progress),
+            partial(_fit_and_audit, recipe, row, data, journal, progress),
         )
 
 
@@ -170,7 +171,7 @@ def _external(output: Path, progress: Progress) -> Iterator[tuple[str, str, Any]
         )
 
     for one in make_external(output / "files", progress=progress):
-        yield one.label, _key([one.label, one.note]), lambda one=one: audit(one)
+        yield one.label, _key([one.label, one.note]), partial(audit, one)
 
 
 def _figures(a: AttributeEvidence) -> list[str]:

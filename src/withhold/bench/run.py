@@ -58,6 +58,10 @@ def run_recipe(recipe: Recipe, output: Path, *, progress: Progress) -> Any:
         from withhold.bench.speed import measure_speed
 
         return measure_speed(output, progress=progress)
+    if recipe.kind == "audit-speed":
+        from withhold.bench.audit_speed import measure_audit_speed
+
+        return measure_audit_speed(output, progress=progress)
     if recipe.kind == "memory":
         from withhold.bench.memory import measure_memory
 
