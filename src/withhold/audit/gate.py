@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.errors import UserError, did_you_mean, listing
 
@@ -55,7 +55,7 @@ class Checked(BaseModel):
 
     condition: str
     failed: bool
-    found: float
+    found: float | None = Field(description="in points; null where it was not measured")
     limit: float
     said: str
 
@@ -131,6 +131,9 @@ def _check(condition: Condition, a: AttributeEvidence) -> Checked:
     found, where = _found(condition, a)
     scale = 1.0 if condition.what == "bits" else 100.0
     limit = scale * float(_base(condition, a)) + condition.offset
+    if found is None:  # a gate that cannot be checked does not open
+        said = f"{condition.text}: cannot be checked: {where}"
+        return Checked(condition=condition.text, failed=True, found=None, limit=limit, said=said)
     failed = _OPS[condition.op](found, limit)
     unit = "bits" if condition.what == "bits" else "%"
     verb = "is" if failed else "is not"
@@ -146,8 +149,8 @@ def _base(condition: Condition, a: AttributeEvidence) -> float:
     return bases[condition.base]
 
 
-def _found(condition: Condition, a: AttributeEvidence) -> tuple[float, str]:
-    """The figure in points, and which one it is."""
+def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, str]:
+    """The figure in points, and which one it is; or None, and why there is none."""
     what = condition.what
     if what == "worst":
         return 100 * a.worst, a.worst_tier
@@ -157,13 +160,10 @@ def _found(condition: Condition, a: AttributeEvidence) -> tuple[float, str]:
         return 100 * a.informed.balanced_accuracy, "informed, balanced"
     if what == "nag":
         if a.nag is None:
-            raise UserError(f"--fail-if '{condition.text}': NAG is undefined here")
+            return None, "NAG is undefined where the original is not read above the majority"
         return 100 * a.nag, "nag"
     tiers = {n: t for n, t in a.tiers.items() if n == what or (what == "linked" and what in n)}
     if not tiers:
-        raise UserError(
-            f"--fail-if '{condition.text}': tier '{what}' was not measured"
-            f" (measured: {', '.join(a.tiers)})"
-        )
+        return None, f"tier '{what}' was not measured (measured: {', '.join(a.tiers)})"
     name = max(tiers, key=lambda n: tiers[n].accuracy)
     return 100 * tiers[name].accuracy, name
