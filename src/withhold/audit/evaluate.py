@@ -22,7 +22,7 @@ from withhold.audit.gate import check_gate, parse_gate
 from withhold.audit.jobs import Jobs
 from withhold.audit.measure import measure
 from withhold.audit.pairing import Pair, pair
-from withhold.audit.plan import Question, Seen, ladder, questions
+from withhold.audit.plan import Question, Seen, ladder, questions, used_rows
 from withhold.audit.provenance import notes, settings, source
 from withhold.audit.split import Split
 from withhold.audit.views import Views
@@ -78,6 +78,18 @@ def evaluate(
     asks = questions(original, roles, split, hidden=hidden, joint=joint, limits=limits, seed=seed)
     gate = None if fail_if is None else parse_gate(fail_if, [q.name for q in asks])
     rungs = tuple(attackers) if attackers is not None else ladder(quick)
+    how = settings(asks, split, rungs, limits, seed, quick=quick)
+    had = feasibility(original, roles)
+    with clock("hashes"):
+        sources = [source(d) for d in (original, release) if d is not None]
+    # From here on only the records that somebody will look at: of a million, a tenth.
+    shown = picture.shown(np.flatnonzero(split.test), seed)
+    kept = used_rows(asks, shown)
+    if len(kept) < len(original):
+        asks, shown = [q.on(kept) for q in asks], np.searchsorted(kept, shown)
+        original, split = original.rows(kept), split.on(kept)
+        matched = None if matched is None else matched.on(kept, original)
+        draws = [draw.on(kept, original) for draw in draws]
     with clock("views"):
         before = Seen(original.x, Views.of(original.x[split.train], seed=seed))
         after = before if matched is None else _seen(matched.release.x, split, seed)
@@ -96,7 +108,6 @@ def evaluate(
             seed=seed,
             quick=quick,
         )
-        shown = picture.shown(np.flatnonzero(split.test), seed)
         drawn = {} if quick else _maps(before, None if matched is None else after, shown, seed)
         jobs.run(drawn, workers, progress)
     with clock("figures"):
@@ -120,19 +131,17 @@ def evaluate(
     moved = None
     if matched is not None and matched.same_space:
         moved = picture.distortion(original.x[test], matched.release.x[test])
-    with clock("hashes"):
-        sources = [source(d) for d in (original, release) if d is not None]
     return Evidence(
         version=version("withhold"),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         original=sources[0],
         release=sources[1] if release is not None else None,
         attributes=found,
-        feasibility=feasibility(original, roles),
+        feasibility=had,
         distortion=moved,
         map=_map(jobs.pictures, asks, shown),
         gate=None if gate is None else check_gate(gate, found),
-        settings=settings(asks, split, rungs, limits, seed, quick=quick),
+        settings=how,
         seconds=clock.seconds,
         notes=notes(matched, after, split, original, quick=quick, draws=draws),
     )

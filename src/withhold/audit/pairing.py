@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +22,10 @@ class Pair:
     original: Dataset
     release: Dataset
     notes: tuple[str, ...]
+
+    def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> Pair:
+        """The same of some of the records; `original` has them already."""
+        return Pair(original, self.release.rows(kept), self.notes)
 
     @property
     def same_space(self) -> bool:

@@ -19,8 +19,9 @@ SHOWN = 500  # records on the map
 
 def distortion(original: FloatArray, release: FloatArray) -> Distortion:
     """Euclidean distances between test records and their releases."""
-    distance = np.linalg.norm(original - release, axis=1).astype(np.float64)
-    spread = float(np.linalg.norm(original - original.mean(axis=0), axis=1).mean())
+    wide, centre = original.astype(np.float64), original.mean(axis=0, dtype=np.float64)
+    distance = np.linalg.norm(wide - release, axis=1)
+    spread = float(np.linalg.norm(wide - centre, axis=1).mean())
     top = float(distance.max(initial=0.0)) or 1.0
     counts, edges = np.histogram(distance, bins=_BINS, range=(0.0, top))
     return Distortion(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from withhold.attribute import Attribute, combine
 from withhold.audit.attack import Attack, Limits, Outcome
 from withhold.audit.attackers import Attacker, get_attackers
 from withhold.audit.attackers.attacker import FloatArray, ViewName
-from withhold.audit.split import Parts, Split, parts_of, unmeasurable, unseen
+from withhold.audit.split import Parts, Rows, Split, parts_of, unmeasurable, unseen
 from withhold.audit.views import Views
 from withhold.dataset import Dataset
 from withhold.errors import UserError, listing
@@ -30,6 +32,15 @@ class Question:
     parts: Parts
     given: tuple[Attribute, ...]
     notes: tuple[str, ...]
+
+    def on(self, kept: Rows) -> Question:
+        """The same question of some of the records, which hold all that it looks at."""
+        return replace(
+            self,
+            attribute=self.attribute.rows(kept),
+            parts=self.parts.on(kept),
+            given=tuple(a.rows(kept) for a in self.given),
+        )
 
 
 def questions(
@@ -78,6 +89,12 @@ def questions(
             )
         out.append(Question(name, role, attribute, parts, given, tuple(notes)))
     return out
+
+
+def used_rows(asks: Sequence[Question], shown: Rows) -> Rows:
+    """The records that some attacker or the map looks at, in order."""
+    parts = [rows for q in asks for rows in (q.parts.train, q.parts.val, q.parts.test)]
+    return np.unique(np.concatenate([shown, *parts]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,10 @@ class Split:
         whole = groups is not None and not straddles(groups, split)
         return split.with_val(train, groups if whole else None, seed)
 
+    def on(self, kept: Rows) -> Split:
+        """The same split of some of the records."""
+        return Split(self.train[kept], self.val[kept], self.test[kept])
+
     def with_val(self, among: Mask, groups: Rows | None, seed: int) -> Split:
         """A tenth of `among`, which is in train, becomes val."""
         val = np.zeros_like(self.train)
@@ -62,6 +66,12 @@ class Parts:
     test: Rows
     units: Rows | None  # the group of every record of the data; None counts records
     note: str = ""
+
+    def on(self, kept: Rows) -> Parts:
+        """The same parts as places among `kept`, sorted rows that hold them all."""
+        train, val, test = (np.searchsorted(kept, r) for r in (self.train, self.val, self.test))
+        units = None if self.units is None else self.units[kept]
+        return Parts(train, val, test, units, self.note)
 
 
 def parts_of(
