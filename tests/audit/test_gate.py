@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import pytest
+
+from audit.built import bundle, found, tier
+from withhold.audit.gate import check_gate, parse_gate
+from withhold.errors import UserError
+
+# Worst is linked20; majority 10 %, floor 20 %, original 90 %.
+SPEAKER = found(
+    tier(0.5, balanced_accuracy=0.45, bits=1.5),
+    0.3,
+    linked={"5": bundle(5, 0.7), "20": bundle(20, 0.8)},
+    repeated=tier(0.6, bits=1.75),
+    draws=3,
+)
+PLAIN = found(0.97, 0.99, role="preserve", floor=0.1)
+AUDIT = {"speaker": SPEAKER, "digit": PLAIN}
+
+
+def check(text, attributes=AUDIT):
+    return check_gate(parse_gate(text, list(attributes)), attributes)
+
+
+# --- what is compared ---
+
+
+@pytest.mark.parametrize(
+    ("condition", "figure", "limit"),
+    [
+        ("speaker>floor+2", 80, 22),
+        ("speaker > floor + 2.5", 80, 22.5),
+        ("speaker>floor - 1", 80, 19),
+        ("speaker>floor", 80, 20),
+        ("speaker>majority", 80, 10),
+        ("speaker>majority+5%", 80, 15),
+        ("speaker>original-5", 80, 85),
+        ("speaker>95", 80, 95),
+        ("speaker>=95 %", 80, 95),
+        ("speaker<95%", 50, 95),  # < asks what is left: the informed figure
+        ("speaker<=floor", 50, 20),
+        ("speaker@worst<95", 80, 95),
+        ("speaker@informed>floor+2", 50, 22),
+        ("speaker@ignorant>25", 30, 25),
+        ("speaker@linked>25", 80, 25),
+        ("speaker@linked5>25", 70, 25),
+        ("speaker@linked20>25", 80, 25),
+        ("speaker@repeated>25", 60, 25),
+        ("speaker @ balanced < 50", 45, 50),
+        ("speaker@bits>1.5", 1.75, 1.5),  # bits, of the tier that reads most of them
+        ("speaker@nag>49", 50, 49),
+        ("digit<original-5", 97, 85),
+    ],
+)
+def test_a_condition_compares_this_figure_with_that_limit(condition, figure, limit):
+    (one,) = check(condition).conditions
+    assert one.found == pytest.approx(figure)
+    assert one.limit == pytest.approx(limit)
+    operators = {">": figure > limit, "<": figure < limit}
+    expected = operators[">" if ">" in condition else "<"]
+    assert one.failed is expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "failed"),
+    [("a>50", False), ("a>=50", True), ("a<50", False), ("a<=50", True)],
+)
+def test_equal_is_neither_more_nor_less(condition, failed):
+    assert check(condition, {"a": found(0.5)}).passed is not failed
+
+
+def test_the_gate_passes_where_no_condition_holds():
+    result = check("speaker>95; digit<90 ;")
+    assert result.passed
+    assert len(result.conditions) == 2
+    assert result.failures == ()
+    result = check(["speaker>95; digit<90", "speaker>floor+2"])
+    assert not result.passed
+    assert [c.failed for c in result.conditions] == [False, False, True]
+
+
+def test_what_failed_is_told_with_attribute_tier_limit_and_figure():
+    (line,) = check("speaker>floor+2; digit<90").failures
+    assert line == "speaker>floor+2: speaker (linked20) is > 22.00 %: 80.00 %"
+    (line,) = check("speaker@bits>1").failures
+    assert line == "speaker@bits>1: speaker (bits) is > 1.00 bits: 1.75 bits"
+    (passed,) = check("digit<90").conditions
+    assert "digit (informed) is not < 90.00 %: 97.00 %" in passed.said
+
+
+# --- names ---
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "first name",
+        "age.band",
+        "gender,accent",
+        "user@home",
+        "naïve",
+        "年齢",
+        "a-b+c",
+        "x (y)",
+        "99",
+    ],
+)
+def test_any_name_can_be_asked_for(name):
+    attributes = {name: SPEAKER}
+    assert not check(f"{name}>floor+2", attributes).passed
+    assert not check(f"  {name} > floor+2 ", attributes).passed
+    (one,) = check(f"{name}@informed>floor+2", attributes).conditions
+    assert one.found == pytest.approx(50)
+
+
+# --- mistakes ---
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "--fail-if is empty"),
+        (" ; ", "--fail-if is empty"),
+        ([], "--fail-if is empty"),
+        ("speaker", "'speaker' is not NAME OP VALUE"),
+        ("speaker=5", "is not NAME OP VALUE"),
+        (">5", "is not NAME OP VALUE"),
+        ("speaker>", "is not NAME OP VALUE"),
+        ("speker>5", r"attribute 'speker' is not in the audit; did you mean 'speaker'\?"),
+        ("zzz>5", r"attribute 'zzz' is not in the audit \(it has: speaker, digit\)"),
+        ("speaker@infromed>5", "there is no 'infromed'; did you mean 'informed'"),
+        ("speaker@linkedx>5", "there is no 'linkedx'; did you mean 'linked'"),
+        ("speaker>flor+2", "'flor\\+2' is not a number of points, nor floor, majority, original"),
+        ("speaker>%", "'%' is not a number"),
+        ("speaker>1e3", "'1e3' is not a number"),
+        ("speaker>floor2", r"write 'floor\+2'"),
+        ("speaker>floor*2", "is not a number"),
+    ],
+)
+def test_a_mistake_is_named_with_what_to_write(text, message):
+    with pytest.raises(UserError, match=message):
+        parse_gate(text, ["speaker", "digit"])
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("digit@repeated>5", "tier 'repeated' was not measured (measured: ignorant, informed)"),
+        ("digit@linked<5", "tier 'linked' was not measured"),
+        ("speaker@linked50>5", "tier 'linked50' was not measured"),
+        ("blind@nag>5", "NAG is undefined"),
+    ],
+)
+def test_what_was_not_measured_is_no_pass(condition, why):
+    """A gate that cannot be checked does not open, and does not undo the audit either."""
+    result = check(condition, AUDIT | {"blind": found(original=tier(0.05))})
+    assert not result.passed
+    (one,) = result.conditions
+    assert one.found is None
+    assert f"{condition}: cannot be checked: {why}" in one.said

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from withhold.audit.pairing import pair
+from withhold.dataset import Dataset
+from withhold.errors import UserError
+
+
+def numbered(n=12, name="original", **columns) -> Dataset:
+    """Records whose first feature is their number."""
+    x = np.column_stack([np.arange(n), np.zeros(n)])
+    base = {"age": np.arange(n) % 5 + 20, "note": [f"n{i % 3}" for i in range(n)]}
+    return Dataset.from_arrays(x, base | columns, name=name)
+
+
+def released(data: Dataset, order=None, *, name="release") -> Dataset:
+    """A release in another order."""
+    changed = Dataset.from_arrays(data.x + np.float32([0, 1]), data.table, name=name)
+    return changed if order is None else changed.rows(np.asarray(order))
+
+
+IDS = {"key": [f"r{i * 7 % 12}" for i in range(12)]}
+ORDER = np.random.default_rng(0).permutation(12)
+
+
+# --- the right order ---
+
+
+@pytest.mark.parametrize("by", [None, "key"])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        IDS["key"],
+        [i * 7 % 12 for i in range(12)],
+        pa.array(IDS["key"]).dictionary_encode(),
+    ],
+)
+def test_shuffled_rows_are_put_right_by_an_id(ids, by):
+    data = numbered(key=ids)
+    found = pair(data, released(data, ORDER), by=by)
+    assert found.release.x[:, 0].tolist() == list(range(12))
+    assert (found.release.x[:, 1] == 1).all()
+    assert found.release.table["note"].equals(data.table["note"])
+    assert found.notes == ("records were in another order; matched by column 'key'",)
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(2, 40))
+def test_whatever_the_order_each_record_finds_its_own(seed, n):
+    data = numbered(n, key=np.random.default_rng(seed + 1).permutation(n))
+    order = np.random.default_rng(seed).permutation(n)
+    assert np.array_equal(pair(data, released(data, order)).release.x[:, 0], np.arange(n))
+
+
+def test_an_id_that_is_given_goes_before_one_that_is_found():
+    """A row number of the file itself is no id of a record."""
+    data = numbered(row=np.arange(12), key=IDS["key"])
+    shuffled = released(data, ORDER).with_column("row", pa.array(range(12)))
+    assert np.array_equal(pair(data, shuffled.without(["row"])).release.x[:, 0], np.arange(12))
+    with pytest.raises(UserError, match="has row '"):
+        pair(data, shuffled, by="key")
+
+
+def test_ids_of_other_types_are_the_same_text():
+    data = numbered(key=[i * 5 % 12 for i in range(12)])
+    other = released(data, ORDER)
+    texts = pa.array([str(v) for v in other.table["key"].to_pylist()])
+    found = pair(data, other.with_column("key", texts), by="key")
+    assert found.release.x[:, 0].tolist() == list(range(12))
+
+
+def test_equal_order_passes_without_an_id():
+    data = numbered()
+    found = pair(data, released(data))
+    assert found.notes == ()
+    assert found.same_space
+    assert not found.identical
+
+
+def test_what_may_differ():
+    """Measures may have been rounded, labels left out, columns dropped, the split drawn anew."""
+    data = numbered(height=np.arange(12) / 7, split=["train"] * 12)
+    other = released(data).with_column("height", pa.array((np.arange(12) / 7).round(1)))
+    other = other.with_column("note", pa.array([None, *data.table["note"].to_pylist()[1:]]))
+    other = other.with_column("split", pa.array(["test"] * 12)).without(["age"])
+    assert pair(data, other).notes == ()
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int16(), pa.string()])
+def test_the_same_values_in_another_type_are_the_same(kind):
+    data = numbered()
+    other = released(data).with_column("age", data.table["age"].combine_chunks().cast(kind))
+    assert pair(data, other).notes == ()
+
+
+# --- notes ---
+
+
+def test_other_features_are_noted():
+    data = numbered()
+    other = Dataset.from_arrays(np.ones((12, 5)), data.table)
+    found = pair(data, other)
+    assert not found.same_space
+    assert not found.identical
+    assert "the release has 5 features and the original 2" in found.notes[0]
+
+
+def test_a_release_that_changed_nothing_is_noted():
+    data = numbered()
+    assert pair(data, data).identical
+    assert pair(data, data).notes == ("the release is the original: nothing was changed",)
+
+
+# --- mistakes ---
+
+
+def test_another_number_of_records():
+    data = numbered()
+    with pytest.raises(
+        UserError, match="original has 12 records and release 10; a release has the"
+    ):
+        pair(data, released(data, range(10)))
+
+
+def test_an_id_column_that_is_not_there():
+    data = numbered(key=IDS["key"])
+    with pytest.raises(
+        UserError, match=r"id column 'kye' is not in original; did you mean 'key'\?"
+    ):
+        pair(data, released(data), by="kye")
+    with pytest.raises(UserError, match="id column 'key' is not in release"):
+        pair(data, released(data).without(["key"]), by="key")
+
+
+def test_ids_that_one_side_lacks():
+    data = numbered(key=IDS["key"])
+    others = pa.array([*(f"r{i}" for i in range(10)), "x1", "x2"])
+    with pytest.raises(UserError, match=r"2 ids of original are not in release, such as 'r1[01]'"):
+        pair(data, released(data).with_column("key", others), by="key")
+
+
+@pytest.mark.parametrize("side", ["original", "release"])
+def test_an_id_that_is_there_twice_or_null(side):
+    data = numbered(key=IDS["key"])
+    for ids, what in (
+        (["r1", *IDS["key"][1:]], "has 'r1' more than once"),
+        ([None, *IDS["key"][1:]], "is null in some records"),
+    ):
+        odd = {"original": data, "release": released(data)}
+        odd[side] = odd[side].with_column("key", pa.array(ids))
+        with pytest.raises(UserError, match=f"id column 'key' of {side} {what}"):
+            pair(odd["original"], odd["release"], by="key")
+
+
+def test_shuffled_rows_without_an_id_are_refused_and_the_row_is_named():
+    data = numbered()
+    order = [0, 1, 3, 2, *range(4, 12)]
+    with pytest.raises(UserError) as error:
+        pair(data, released(data, order))
+    said = str(error.value)
+    assert said.startswith("record 2 (the first is 0) has age '22' in original and '23' in release")
+    assert "another order" in said
+    assert "--id" in said
+
+
+def test_a_column_that_was_changed_is_named_and_not_taken_for_another_order():
+    data = numbered()
+    changed = released(data).with_column("age", pa.array([99, *range(11)]))
+    with pytest.raises(UserError, match=r"record 0 .* '99' in release: leave column 'age' out"):
+        pair(data, changed)
+
+
+def test_an_id_does_not_excuse_labels_that_contradict():
+    data = numbered(key=IDS["key"])
+    lie = released(data, ORDER).with_column("age", pa.array(np.arange(12) % 5 + 20))
+    with pytest.raises(UserError, match="has age '"):
+        pair(data, lie, by="key")
+
+
+def test_columns_that_are_no_text_are_no_stumbling_block():
+    data = numbered(raw=pa.array([bytes([255, i]) for i in range(12)]), tags=[["a"]] * 12)
+    assert pair(data, released(data)).notes == ()
+    assert np.array_equal(
+        pair(data, released(data, ORDER), by="raw").release.x[:, 0], np.arange(12)
+    )

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from withhold.audit.views import WIDEST, Views
+
+
+def drawn(n=600, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.standard_normal((n, d)) * 10.0 ** rng.integers(-4, 5, d) + 7).astype(np.float32)
+
+
+def test_the_standard_view_has_mean_zero_and_unit_variance_feature_by_feature():
+    x = drawn()
+    seen = Views.of(x).see("standard", x)
+    assert seen.dtype == np.float32
+    assert np.allclose(seen.mean(axis=0), 0, atol=1e-2)
+    assert np.allclose(seen.std(axis=0), 1, atol=1e-2)
+
+
+def test_others_are_seen_with_the_statistics_of_train():
+    x = drawn()
+    views = Views.of(x[:300])
+    whole = views.see("standard", x)
+    assert np.array_equal(whole[300:], views.see("standard", x[300:]))
+    moved = views.see("standard", x + 5 * x[:300].std(axis=0))
+    assert np.allclose(moved - whole, 5, atol=1e-2)
+
+
+@pytest.mark.parametrize("value", [0.0, 1 / 3, -1e6, 1e30])
+def test_a_feature_that_never_moves_stays_still(value):
+    x = np.full((500, 2), value, np.float32)
+    seen = Views.of(x).see("standard", x)
+    assert np.isfinite(seen).all()
+    assert np.ptp(seen) == 0
+
+
+def test_a_small_feature_beside_large_ones_is_as_large_as_they_are():
+    x = np.column_stack([1e6 * np.arange(100), 1e-6 * np.arange(100)]).astype(np.float32)
+    assert Views.of(x).see("standard", x).std(axis=0) == pytest.approx([1, 1], abs=1e-3)
+
+
+def test_few_features_are_not_reduced():
+    x = drawn()
+    views = Views.of(x)
+    assert np.array_equal(views.see("reduced", x), views.see("standard", x))
+
+
+@pytest.mark.parametrize("d", [300, 2100])
+def test_many_features_are_reduced_to_their_main_directions(d):
+    """Records on a plane keep their distances, in proportion."""
+    rng = np.random.default_rng(0)
+    flat = rng.standard_normal((400, 5)) @ rng.standard_normal((5, d))
+    x = (flat + 1e-3 * rng.standard_normal((400, d))).astype(np.float32)
+    views = Views.of(x)
+    seen, whole = views.see("reduced", x), views.see("standard", x)
+    assert seen.shape == (400, WIDEST)
+    rows = rng.integers(0, 400, (2, 50))
+    near = np.linalg.norm(seen[rows[0]] - seen[rows[1]], axis=1)
+    far = np.linalg.norm(whole[rows[0]] - whole[rows[1]], axis=1)
+    assert np.corrcoef(near, far)[0, 1] > 0.999
+    assert np.square(seen).mean() == pytest.approx(1, abs=0.05)
+    again = Views.of(x).see("reduced", x)
+    assert np.array_equal(seen, again)
