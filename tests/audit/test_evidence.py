@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -140,3 +141,9 @@ def test_the_published_schema_fits_what_is_written():
     del broken["attributes"]["x"]["informed"]["ci"]
     with pytest.raises(AssertionError, match="ci"):
         fits(broken, schema(), schema()["$defs"])
+
+
+def test_the_published_schema_is_this_one():
+    """`python docs/make_schema.py` writes it anew."""
+    path = Path(__file__).parents[2] / "docs" / "audit.schema.json"
+    assert json.loads(path.read_text()) == schema()

@@ -81,13 +81,26 @@ def test_who_has_fewer_records_gives_no_bundle():
     assert why == "nobody has 5 records in the test part"
 
 
-def test_everybody_counts_alike_however_many_records():
-    """One with 400 records that are read, forty with 5 that are not: the figure is over people."""
+def test_a_class_is_as_common_among_bundles_as_among_records():
+    """Else one that is guessed would be above the floor, or below it, for no reason. One with 400
+    records that are read, forty with 5 that are not: two thirds of the records are theirs."""
     who = np.repeat(np.arange(41), [400] + [5] * 40)
     log_p = np.where((who == 0)[:, None], [-5.0, -0.01], [-0.01, -5.0]).astype(np.float32)
     found, _ = linked(log_p, binary(np.ones(len(who))), EVEN, who, seed=0, sizes=(5,))
     assert found["5"].people == 41
-    assert found["5"].accuracy == pytest.approx(1 / 41)
+    assert found["5"].accuracy == pytest.approx(400 / 600, abs=0.01)
+
+
+def test_a_constant_guess_is_never_above_the_majority_of_bundles():
+    """Ten people of class 0 with 60 records, five of class 1 with 100: nothing is read."""
+    who = np.repeat(np.arange(15), [60] * 10 + [100] * 5)
+    truth = binary((who >= 10).astype(int))
+    prior = np.log(np.float32([0.55, 0.45]))
+    log_p = np.tile(prior, (len(who), 1))
+    found, _ = linked(log_p, truth, prior, who, seed=0)
+    for tier in found.values():
+        assert tier.accuracy == tier.majority == pytest.approx(600 / 1100, abs=0.01)
+        assert tier.least < tier.majority
 
 
 def test_an_attribute_that_differs_within_a_person_is_not_linked():

@@ -21,7 +21,7 @@ def test_fit_transform_audit(place: Path, cli: Run, method: str) -> None:
     config = ("--config", "tiny.yaml") if method == "mass" else ()
     assert cli("fit", "data.parquet", *ROLES, "--method", method, *config, "-o", "b").code == 0
     assert cli("transform", "b", "data.parquet", "-o", "r.parquet").code == 0
-    options = ("--group", "person", "--exclude", "loud,fast,take,id", "-o", "a", "--quick")
+    options = ("--exclude", "loud,fast,take,id,person", "-o", "a", "--quick")
     ran = cli("audit", "data.parquet", "r.parquet", *ROLES, *options, "--json", "--quiet")
     assert (ran.code, ran.err) == (0, "")
     written = json.loads(Path("a", "audit.json").read_text())

@@ -10,7 +10,7 @@ from withhold.audit.metrics import cross_entropy_bits
 
 # Nobody is ever sure: a class that train never saw must not cost infinitely many bits.
 _DOUBT = 1e-4
-_TEMPERATURES = np.geomspace(0.25, 8.0, 21)
+_TEMPERATURES = np.geomspace(0.25, 64.0, 33)
 
 
 def temperature(logits: FloatArray, truth: Attribute) -> float:

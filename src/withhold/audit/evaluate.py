@@ -41,7 +41,7 @@ def evaluate(
     suppress: Iterable[str] | str = (),
     preserve: Iterable[str] | str = (),
     *,
-    hidden: Iterable[str] | None = None,
+    hidden: Iterable[str] | str | None = None,
     joint: Iterable[Sequence[str] | str] = (),
     id: str | None = None,
     again: Sequence[Dataset] = (),
@@ -69,8 +69,12 @@ def evaluate(
     clock = _Clock()
     progress = progress or Silent()
     roles = _roles(suppress, preserve, alone=release is None)
-    original = original.with_drawn_split(roles.suppress)
+    # Who somebody is can be measured on a split by record only; people are kept apart later.
+    named = roles.suppress or ((original.group,) if original.group else ())
+    original = original.with_drawn_split(named)
     roles.check(original)
+    if release is None and again:
+        raise UserError("other draws (again) need a release that they are draws of")
     matched = None if release is None else pair(original, release, by=id)
     draws = [pair(original, other, by=id) for other in again]
     split = Split.of(original, seed)
@@ -78,6 +82,9 @@ def evaluate(
     asks = questions(original, roles, split, hidden=hidden, joint=joint, limits=limits, seed=seed)
     gate = None if fail_if is None else parse_gate(fail_if, [q.name for q in asks])
     rungs = tuple(attackers) if attackers is not None else ladder(quick)
+    for name in models or {}:
+        if name not in {q.name for q in asks}:
+            raise UserError(f"there is a model of '{name}', which is not measured")
     how = settings(asks, split, rungs, limits, seed, quick=quick)
     had = feasibility(original, roles)
     with clock("hashes"):

@@ -36,6 +36,7 @@ class Linked(_Model):
 
     records: int = Field(description="how many records of one person are put together")
     people: int = Field(description="how many people have that many records in the test part")
+    majority: float = Field(0.0, description="the rate of the commonest class among the bundles")
     accuracy: float
     ci: Interval
     least: float = Field(description="the accuracy is above this with 99.5 % confidence")
@@ -59,6 +60,7 @@ class Slice(_Model):
     by: str
     value: str
     records: int
+    majority: float = Field(0.0, description="the rate of the commonest class among them")
     accuracy: float
     ci: Interval
 
@@ -124,12 +126,15 @@ class AttributeEvidence(_Model):
 
         At 99.5 % each, five tiers together raise a false alarm in at most 2.5 of 100 audits.
         """
-        return any(tier.least > self.floor for tier in self.tiers.values())
+        return any(
+            tier.least > max(self.floor, getattr(tier, "majority", 0.0))
+            for tier in self.tiers.values()
+        )
 
     @property
     def blind(self) -> bool:
         """Whether the attacker cannot read the attribute from the original data either."""
-        return self.original.ci[0] <= self.majority
+        return self.original.least <= self.majority
 
     @computed_field  # type: ignore[prop-decorator]
     @property

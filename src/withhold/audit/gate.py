@@ -98,7 +98,7 @@ def _parse(text: str, known: list[str]) -> Condition:
             f"--fail-if '{text}' is not NAME OP VALUE; write it like \"speaker>floor+2\""
         )
     name, op, value = match.groups()
-    name = name.strip()
+    name = name.strip() if name.strip() in known else re.sub(r"\s*,\s*", ",", name.strip())
     what = "worst" if op.startswith(">") else "informed"
     if name not in known and "@" in name:
         name, _, what = (piece.strip() for piece in name.rpartition("@"))
@@ -111,6 +111,8 @@ def _parse(text: str, known: list[str]) -> Condition:
             f" (there is: {', '.join(_WHAT)})"
         )
     base, offset = _value(value, text)
+    if what == "bits" and base:
+        raise UserError(f"--fail-if '{text}': bits are compared with a number of bits")
     return Condition(text=text, attribute=name, what=what, op=op, base=base, offset=offset)
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import t as student
 
 FloatArray = npt.NDArray[np.float64]
 _MANY = 2000
 Z_95, Z_995 = 1.959963985, 2.575829304  # two-sided 95 %, one-sided 99.5 %
 
 
-def wilson(right: float, n: int, *, z: float = Z_95) -> tuple[float, float]:
+def wilson(right: float, n: float, *, z: float = Z_95) -> tuple[float, float]:
     """The 95 % Wilson interval of a share: sound at 0 and 1, where the normal one has no width."""
     if n == 0:
         return (0.0, 1.0)
@@ -26,15 +27,14 @@ def wilson(right: float, n: int, *, z: float = Z_95) -> tuple[float, float]:
 def share(
     right: npt.NDArray[np.bool_],
     units: npt.NDArray[np.int64] | None,
-    *,
-    seed: int = 0,
-    draws: int = 2000,
 ) -> tuple[float, tuple[float, float], float]:
     """A share of records, its 95 % interval, and what it exceeds with 99.5 % confidence.
 
-    Records alone: Wilson, which is what resampling them would approximate. With `units` (a person
-    per record) the records of one person are not independent: whole persons are resampled, and the
-    interval is never narrower than that of the records.
+    Records alone: Wilson. With `units` (a person per record) the records of one person are not
+    independent: Wilson for the number of independent records that would vary as much between
+    people, n_eff = p (1 - p) / V with V = k/(k-1) sum_k (hits_k - p size_k)² / n² over k people,
+    and Student's t with k - 1 degrees of freedom for the normal. Never narrower than by record.
+    Resampling people instead is too sure of itself where there are few of them.
     """
     n = len(right)
     value = float(right.mean()) if n else float("nan")
@@ -45,15 +45,17 @@ def share(
     size = np.bincount(member).astype(float)
     hits = np.bincount(member, weights=right)
     people = len(size)
-    if value in (0.0, 1.0) or people == 1:
-        # Nothing varies between people that could be resampled; count people instead.
-        narrow, sure = wilson(value * people, people), wilson(value * people, people, z=Z_995)[0]
-        return value, hull(interval, narrow), min(least, sure)
-    rng = np.random.default_rng([seed, 0xB007])
-    counts = rng.multinomial(people, np.full(people, 1 / people), size=draws)
-    values = counts @ hits / np.maximum(counts @ size, 1)
-    low, high, sure = np.quantile(values, [0.025, 0.975, 0.005])
-    return value, hull(interval, (float(low), float(high))), min(least, float(sure))
+    if people == 1:  # one person says nothing of others
+        return value, (0.0, 1.0), 0.0
+    spread = people / (people - 1) * np.square(hits - value * size).sum() / n**2
+    if spread > 0:
+        independent = min(value * (1 - value) / spread, n)
+        z95, z995 = (float(student.ppf(level, people - 1)) for level in (0.975, 0.995))
+    else:  # nothing varies between people: as many findings as people
+        independent, z95, z995 = float(people), Z_95, Z_995
+    wide = wilson(value * independent, independent, z=z95)
+    sure = wilson(value * independent, independent, z=z995)[0]
+    return value, hull(interval, wide), min(least, sure)
 
 
 def resamples(

@@ -50,14 +50,20 @@ def linked(
                 for piece in np.array_split(bundles, max(len(bundles) // 256, 1))
             ]
         )
-        accuracy, ci, least = share(right, owner, seed=seed)
+        accuracy, ci, least = share(right, owner)
         # Bundles share records, and so say less than their number: a mean over all of them is as
         # sure as one over those that share none (Hoeffding), and of these there are few.
         apart = int((np.unique(who, return_counts=True)[1] // r).sum())
         ci = hull(ci, wilson(accuracy * apart, apart))
         least = min(least, wilson(accuracy * apart, apart, z=Z_995)[0])
+        named = np.bincount(truth.codes[bundles[:, 0]])
         found[str(r)] = Linked(
-            records=r, people=len(np.unique(owner)), accuracy=accuracy, ci=ci, least=least
+            records=r,
+            people=len(np.unique(owner)),
+            majority=float(named.max() / named.sum()),
+            accuracy=accuracy,
+            ci=ci,
+            least=least,
         )
     why = "" if found else f"nobody has {sizes[0]} records in the test part"
     return found, why
@@ -66,15 +72,16 @@ def linked(
 def _bundles(who: Rows, r: int, seed: int) -> tuple[Rows, Rows]:
     """Disjoint bundles (b, r) of records of one person, from several shuffles; and whose they are.
 
-    Everybody with r records gives as many: the figure is one over people, not over records.
+    Whoever has more records gives more bundles, so that a class that is common among records is as
+    common among bundles, and the floor means the same; each person gives one at least.
     """
     rng = np.random.default_rng([seed, 0x11, r])
     able = [np.flatnonzero(who == p) for p in np.unique(who)]
     able = [rows for rows in able if len(rows) >= r]
     bundles, owner = [], []
-    each = max(_BUNDLES // max(len(able), 1), 1)
+    total = sum(len(rows) for rows in able)
     for person, rows in enumerate(able):
-        fits = len(rows) // r
+        fits, each = len(rows) // r, max(round(_BUNDLES * len(rows) / total), 1)
         shuffles = [rng.permutation(rows)[: fits * r] for _ in range(-(-each // fits))]
         bundles.append(np.concatenate(shuffles).reshape(-1, r)[:each])
         owner += [person] * each

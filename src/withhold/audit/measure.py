@@ -68,7 +68,7 @@ def measure(
     person = None if units is None or group == question.name else units
     bundles, why = linked(chosen.surest.test, test, prior, person, seed=seed)
     right = _right(chosen.best.test, test)
-    groups = by_group({n: a.rows(parts.test) for n, a in others.items()}, right)
+    groups = by_group({n: a.rows(parts.test) for n, a in others.items()}, right, test)
     notes = [*question.notes, *([f"not linked: {why}"] if why else [])]
     return AttributeEvidence(
         role=question.role,

@@ -62,10 +62,10 @@ def score(
     units = None if units is None else units[known]
     if truth.multilabel:
         metrics = _label_metrics(log_p, codes, sure)
-        accuracy, ci, least = _label_share(log_p, codes, units, seed)
+        accuracy, ci, least = _label_share(log_p, codes, units)
     else:
         metrics = _class_metrics(log_p, codes, len(truth.classes), sure)
-        accuracy, ci, least = share(log_p.argmax(axis=1) == codes, units, seed=seed)
+        accuracy, ci, least = share(log_p.argmax(axis=1) == codes, units)
     once = np.ones((1, len(codes)), np.float32)
     values = {name: float(metric(once)[0]) for name, metric in metrics.items()}
     samples: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in metrics}
@@ -82,7 +82,7 @@ def accuracy(log_p: FloatArray, truth: Attribute) -> tuple[float, Interval]:
     """The accuracy alone with its interval by record: what the rungs of a ladder show."""
     known = truth.known
     if truth.multilabel:
-        value, ci, _ = _label_share(log_p[known], truth.codes[known], None, 0)
+        value, ci, _ = _label_share(log_p[known], truth.codes[known], None)
         return value, ci
     right = log_p[known].argmax(axis=1) == truth.codes[known]
     return (float(right.mean()) if len(right) else float("nan"), wilson(right.sum(), len(right)))
@@ -223,13 +223,13 @@ def average_precision(scores: FloatArray, codes: IntArray) -> Metric:
 
 
 def _label_share(
-    logits: FloatArray, codes: IntArray, units: IntArray | None, seed: int
+    logits: FloatArray, codes: IntArray, units: IntArray | None
 ) -> tuple[float, Interval, float]:
-    """The labels of one record are not independent: the interval resamples records, or units."""
+    """The labels of one record are not independent: the interval counts records, or units."""
     known = codes >= 0
     right = ((logits > 0) == (codes == 1))[known]
     rows = np.broadcast_to(np.arange(len(codes))[:, None], codes.shape)[known]
-    return share(right, rows if units is None else units[rows], seed=seed)
+    return share(right, rows if units is None else units[rows])
 
 
 def _binary_surprise(logits: FloatArray, codes: IntArray) -> npt.NDArray[np.float64]:

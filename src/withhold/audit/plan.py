@@ -48,7 +48,7 @@ def questions(
     roles: Roles,
     split: Split,
     *,
-    hidden: Iterable[str] | None,
+    hidden: Iterable[str] | str | None,
     joint: Iterable[Sequence[str] | str],
     limits: Limits,
     seed: int,
@@ -58,14 +58,15 @@ def questions(
     All are checked before any is trained on: a late mistake costs hours.
     """
     wanted = {name: data.attribute(name) for name in roles.named}
-    joined = [_join(data, names) for names in joint]
-    wanted |= {a.name: a for a in joined}
-    members = {a.name: n for a, n in zip(joined, (_names(j) for j in joint), strict=True)}
+    combined = [_names(names) for names in ([joint] if isinstance(joint, str) else joint)]
+    joined = {",".join(names): _join(data, names) for names in combined}
+    wanted |= joined
+    members = {",".join(names): names for names in combined}
     if hidden is None:
         able = {n: a for n, a in data.labels().items() if n not in wanted}
         wanted |= {n: a for n, a in able.items() if unmeasurable(a, split) is None}
     else:
-        wanted |= {name: data.attribute(name) for name in hidden}
+        wanted |= {name: data.attribute(name) for name in _names(hidden)}
     groups = data.group_codes
     out = []
     for name, attribute in wanted.items():
@@ -142,6 +143,9 @@ def fresh_attacks(
         if hasattr(attacker, "warm") and twice and one.cost < _AGAIN:
             name = f"{attacker.name}-2"
             attacks.append(Attack(name, attacker, x, question.attribute, question.parts, seed + 1))
+    if not attacks:
+        why = "; ".join(declined.values()) or "there is none"
+        raise UserError(f"no attacker takes on '{question.name}': {why}")
     return attacks, declined
 
 
@@ -179,16 +183,15 @@ def models_of_originals(attackers: Sequence[Attacker]) -> tuple[Attacker, ...]:
     return raw or tuple(attackers)
 
 
-def _join(data: Dataset, names: Sequence[str] | str) -> Attribute:
-    found = _names(names)
-    if len(found) < 2:
+def _join(data: Dataset, names: Sequence[str]) -> Attribute:
+    if len(names) < 2:
         raise UserError(
-            f"--joint '{','.join(found)}' names {len(found)} attribute; join two or more"
+            f"--joint '{','.join(names)}' names {len(names)} attribute; join two or more"
         )
-    return combine([data.attribute(name) for name in found])
+    return combine([data.attribute(name) for name in names])
 
 
-def _names(names: Sequence[str] | str) -> tuple[str, ...]:
+def _names(names: Iterable[str] | str) -> tuple[str, ...]:
     pieces = names.split(",") if isinstance(names, str) else names
     return tuple(n.strip() for n in pieces if n.strip())
 

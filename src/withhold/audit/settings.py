@@ -55,4 +55,4 @@ class AuditSettings(BaseModel):
     def over(self, **given: Any) -> AuditSettings:
         """These settings, with those of the command line where it says something."""
         values = self.model_dump()
-        return self.read(values | {k: v for k, v in given.items() if v})
+        return self.read(values | {k: v for k, v in given.items() if v not in (None, "", False)})

@@ -23,25 +23,35 @@ def by_class(name: str, truth: Attribute, right: npt.NDArray[np.bool_]) -> tuple
 
 
 def by_group(
-    others: Mapping[str, Attribute], right: npt.NDArray[np.bool_], *, most: int = _MOST
+    others: Mapping[str, Attribute],
+    right: npt.NDArray[np.bool_],
+    truth: Attribute | None = None,
+    *,
+    most: int = _MOST,
 ) -> tuple[Slice, ...]:
     """The accuracy among the records of each value of other attributes, and of the group."""
     found: list[Slice] = []
     for name, other in others.items():
         if not other.multilabel and 2 <= len(other.classes) <= most:
-            found += _divide(name, other.classes, other.codes, right)
+            found += _divide(name, other.classes, other.codes, right, truth)
     return tuple(found)
 
 
 def worst(slices: tuple[Slice, ...], *, suppressed: bool) -> Slice | None:
     """Where a suppressed attribute is read best, any other one worst.
 
-    By the cautious end of the interval: the best of many small groups is good by chance.
+    By the cautious end of the interval, since the best of many small groups is good by chance;
+    and of what is suppressed by what lies above the commonest class of the group, since a group in
+    which nearly all are alike is known without an attacker.
     """
     able = [s for s in slices if s.records >= _FEWEST]
     if not able:
         return None
-    return max(able, key=lambda s: s.ci[0]) if suppressed else min(able, key=lambda s: s.ci[1])
+    return (
+        max(able, key=lambda s: s.ci[0] - s.majority)
+        if suppressed
+        else min(able, key=lambda s: s.ci[1])
+    )
 
 
 def _divide(
@@ -49,6 +59,7 @@ def _divide(
     classes: tuple[str, ...],
     codes: npt.NDArray[np.int64],
     right: npt.NDArray[np.bool_],
+    truth: Attribute | None = None,
 ) -> tuple[Slice, ...]:
     known = codes >= 0
     seen = np.bincount(codes[known], minlength=len(classes))
@@ -58,9 +69,14 @@ def _divide(
             by=by,
             value=value,
             records=int(seen[i]),
+            majority=_majority(truth, codes == i),
             accuracy=float(hits[i] / seen[i]),
             ci=wilson(hits[i], int(seen[i])),
         )
         for i, value in enumerate(classes)
         if seen[i]
     )
+
+
+def _majority(truth: Attribute | None, rows: npt.NDArray[np.bool_]) -> float:
+    return 0.0 if truth is None or truth.multilabel else truth.rows(rows).majority

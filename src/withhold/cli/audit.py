@@ -16,7 +16,6 @@ from withhold.cli.options import (
     MultiLabel,
     Preserve,
     Quiet,
-    Seed,
     Test,
     check_folder_target,
     choose_progress,
@@ -83,7 +82,7 @@ def audit(
     exclude: Exclude = None,
     multilabel: MultiLabel = None,
     test: Test = None,
-    seed: Seed = 0,
+    seed: Annotated[int | None, typer.Option(help="Decides every draw (0).", min=0)] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
