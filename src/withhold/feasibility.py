@@ -135,22 +135,28 @@ def entropy(attribute: Attribute) -> float:
 
 def mutual_information(a: Attribute, b: Attribute) -> float:
     """I(A;B) in bits, over records that carry both labels."""
-    table = contingency(a.codes, b.codes)
-    return max(_bits(table.sum(1)) + _bits(table.sum(0)) - _bits(table), 0.0)
+    pairs, one, two = _counts(a.codes, b.codes)
+    return max(_bits(one) + _bits(two) - _bits(pairs), 0.0)
 
 
 def conditional_entropy(a: Attribute, given: Attribute) -> float:
     """H(A | given) in bits."""
-    table = contingency(given.codes, a.codes)
-    return max(_bits(table) - _bits(table.sum(1)), 0.0)
+    pairs, one, _ = _counts(given.codes, a.codes)
+    return max(_bits(pairs) - _bits(one), 0.0)
 
 
 def guess_rate(target: Attribute, given: Sequence[Attribute]) -> float:
     """Accuracy of the best guess of `target` from the labels `given` alone: sum max P(t, g)."""
     if not given:
         return target.majority
-    table = contingency(joint(given), target.codes)
-    return float(table.max(axis=1).sum() / max(table.sum(), 1))
+    code = joint(given)
+    both = (code >= 0) & (target.codes >= 0)
+    classes = len(target.classes)
+    cell, count = np.unique(code[both] * classes + target.codes[both], return_counts=True)
+    if not len(cell):
+        return 0.0
+    starts = np.flatnonzero(np.diff(cell // classes, prepend=-1))
+    return float(np.maximum.reduceat(count, starts).sum() / count.sum())
 
 
 def joint(attributes: Sequence[Attribute]) -> IntArray:
@@ -161,6 +167,15 @@ def joint(attributes: Sequence[Attribute]) -> IntArray:
     if known.any():
         codes[known] = np.unique(stacked[known], axis=0, return_inverse=True)[1].reshape(-1)
     return codes
+
+
+def _counts(a: IntArray, b: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Counts of the pairs there are, and of each alone among them: a table of all pairs of 40,000
+    customers and 40,000 postcodes would not fit."""
+    both = (a >= 0) & (b >= 0)
+    a, b = a[both], b[both]
+    pairs = np.unique(a * (int(b.max(initial=0)) + 1) + b, return_counts=True)[1]
+    return pairs, np.bincount(a, minlength=1), np.bincount(b, minlength=1)
 
 
 def contingency(a: IntArray, b: IntArray) -> npt.NDArray[np.int64]:

@@ -268,7 +268,7 @@ def test_a_weight_is_a_number_of_copies(data, k, n):
     rows = np.repeat(np.arange(n), counts)
     if len(set(codes[rows].tolist())) < 2:
         return
-    weighted = metrics._class_metrics(log_p, codes, k, log_p)
+    weighted = metrics._class_metrics(log_p, codes, k, log_p, np.ones(n, bool))
     repeated = score(log_p[rows], classes(codes[rows], k), draws=0)
     for name, metric in weighted.items():
         found = max(float(metric(counts[None].astype(np.float32))[0]), 0)

@@ -183,7 +183,7 @@ def test_no_record_is_in_two_parts_and_test_is_never_trained_on(data, n, seed):
 
 def test_limits_take_some_of_each_part_and_no_other():
     parts = Parts(np.arange(0, 600), np.arange(600, 800), np.arange(800, 1000), PEOPLE, "said")
-    found = Limits(train=100, val=300, test=50).apply(parts, 0)
+    found = Limits(train=100, val=300, test=50).apply(parts, 2, 0)
     assert len(found.train) == 100
     assert set(found.train) < set(parts.train)
     assert np.array_equal(found.val, parts.val)
@@ -191,5 +191,5 @@ def test_limits_take_some_of_each_part_and_no_other():
     assert set(found.test) < set(parts.test)
     assert found.units is PEOPLE
     assert found.note == "said"
-    assert np.array_equal(found.test, Limits(train=100, test=50).apply(parts, 0).test)
-    assert not np.array_equal(found.test, Limits(test=50).apply(parts, 1).test)
+    assert np.array_equal(found.test, Limits(train=100, test=50).apply(parts, 2, 0).test)
+    assert not np.array_equal(found.test, Limits(test=50).apply(parts, 2, 1).test)

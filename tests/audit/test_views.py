@@ -16,7 +16,7 @@ def test_the_standard_view_has_mean_zero_and_unit_variance_feature_by_feature():
     seen = Views.of(x).see("standard", x)
     assert seen.dtype == np.float32
     assert np.allclose(seen.mean(axis=0), 0, atol=1e-2)
-    assert np.allclose(seen.std(axis=0), 1, atol=1e-2)
+    assert np.allclose(seen.std(axis=0), 1, atol=0.05)  # the outermost per cent is not asked
 
 
 def test_others_are_seen_with_the_statistics_of_train():
@@ -25,7 +25,7 @@ def test_others_are_seen_with_the_statistics_of_train():
     whole = views.see("standard", x)
     assert np.array_equal(whole[300:], views.see("standard", x[300:]))
     moved = views.see("standard", x + 5 * x[:300].std(axis=0))
-    assert np.allclose(moved - whole, 5, atol=1e-2)
+    assert np.allclose(moved - whole, 5, atol=0.25)
 
 
 @pytest.mark.parametrize("value", [0.0, 1 / 3, -1e6, 1e30])
@@ -63,3 +63,16 @@ def test_many_features_are_reduced_to_their_main_directions(d):
     assert np.square(seen).mean() == pytest.approx(1, abs=0.05)
     again = Views.of(x).see("reduced", x)
     assert np.array_equal(seen, again)
+
+
+def test_one_record_far_out_does_not_press_the_others_together():
+    """A sensor's error, or a release that means to blind its auditor."""
+    x = drawn()
+    wild = x.copy()
+    wild[7] = 1e12
+    plain, seen = Views.of(x).see("standard", x), Views.of(wild).see("standard", wild)
+    others = np.arange(len(x)) != 7
+    assert np.allclose(seen[others], plain[others], atol=0.1)
+    assert np.isfinite(seen).all()
+    assert seen[7].min() > np.abs(plain).max()  # it is still the largest
+    assert seen[7].max() < 100

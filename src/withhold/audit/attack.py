@@ -13,6 +13,7 @@ from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import Attacker, FloatArray
 from withhold.audit.split import Parts
 
+_SCORES = 20_000_000  # records x classes
 State = dict[str, npt.NDArray[Any]]
 
 
@@ -81,17 +82,20 @@ class Limits:
     val: int = 10_000
     test: int = 50_000
 
-    def apply(self, parts: Parts, seed: int) -> Parts:
+    def apply(self, parts: Parts, classes: int, seed: int) -> Parts:
         """At most so many records of each part, drawn at random."""
         rng = np.random.default_rng([seed, 0x117])
+
+        # Of 1,000 classes every record has 1,000 scores, of every attacker.
+        fits = max(_SCORES // max(classes, 1), 1000)
 
         def some(rows: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
             return rows if len(rows) <= most else np.sort(rng.permutation(rows)[:most])
 
         return Parts(
             some(parts.train, self.train),
-            some(parts.val, self.val),
-            some(parts.test, self.test),
+            some(parts.val, min(self.val, fits)),
+            some(parts.test, min(self.test, fits)),
             parts.units,
             parts.note,
         )

@@ -18,11 +18,12 @@ from withhold.audit import picture
 from withhold.audit.attack import Limits
 from withhold.audit.attackers.attacker import Attacker, FloatArray, Prediction
 from withhold.audit.evidence import Evidence
-from withhold.audit.gate import check_gate, parse_gate
+from withhold.audit.gate import check_gate, parse_gate, require_measured
 from withhold.audit.jobs import Jobs
+from withhold.audit.linked import SIZES
 from withhold.audit.measure import measure
 from withhold.audit.pairing import Pair, pair
-from withhold.audit.plan import Question, Seen, ladder, questions, used_rows
+from withhold.audit.plan import Question, Seen, ladder, not_asked, questions, used_rows
 from withhold.audit.provenance import notes, settings, source
 from withhold.audit.split import Split
 from withhold.audit.views import Views
@@ -44,6 +45,7 @@ def evaluate(
     hidden: Iterable[str] | str | None = None,
     joint: Iterable[Sequence[str] | str] = (),
     id: str | None = None,
+    same_order: bool = False,
     again: Sequence[Dataset] = (),
     models: Mapping[str, Prediction] | None = None,
     attackers: Sequence[Attacker] | None = None,
@@ -61,6 +63,7 @@ def evaluate(
     and on several draws of each record where `again` has other releases of them (`repeated`).
     Attackers fit on train, are chosen on val and measured on test.
 
+    `same_order` vouches for the order of records where nothing else tells which is which.
     `joint` adds attributes made of several (`gender,accent`); `hidden` names the other attributes
     to measure; `id` names the column that tells records; `models` gives models of the originals
     that exist already (the frozen ones of a method); `attackers` another ladder; `fail_if` a gate;
@@ -71,16 +74,21 @@ def evaluate(
     roles = _roles(suppress, preserve, alone=release is None)
     # Who somebody is can be measured on a split by record only; people are kept apart later.
     named = roles.suppress or ((original.group,) if original.group else ())
+    drawn_here = original.parts is None
     original = original.with_drawn_split(named)
     roles.check(original)
     if release is None and again:
         raise UserError("other draws (again) need a release that they are draws of")
-    matched = None if release is None else pair(original, release, by=id)
-    draws = [pair(original, other, by=id) for other in again]
+    match = partial(pair, original, by=id, same_order=same_order)
+    matched = None if release is None else match(release)
+    draws = [match(other) for other in again]
     split = Split.of(original, seed)
     limits = _QUICK if quick else Limits()
     asks = questions(original, roles, split, hidden=hidden, joint=joint, limits=limits, seed=seed)
+    unasked = () if hidden is not None else not_asked(original, split, [q.name for q in asks])
     gate = None if fail_if is None else parse_gate(fail_if, [q.name for q in asks])
+    if gate is not None:
+        require_measured(gate, _tiers(matched, draws))
     rungs = tuple(attackers) if attackers is not None else ladder(quick)
     for name in models or {}:
         if name not in {q.name for q in asks}:
@@ -150,8 +158,19 @@ def evaluate(
         gate=None if gate is None else check_gate(gate, found),
         settings=how,
         seconds=clock.seconds,
-        notes=notes(matched, after, split, original, quick=quick, draws=draws),
+        notes=notes(
+            matched, after, split, original, quick=quick, draws=draws, drawn_here=drawn_here
+        )
+        + unasked,
     )
+
+
+def _tiers(matched: Pair | None, draws: Sequence[Pair]) -> list[str]:
+    """The tiers that an audit can have."""
+    found = ["informed", "linked", *(f"linked{r}" for r in SIZES)]
+    if matched is not None and matched.same_space:
+        found.append("ignorant")
+    return found + (["repeated"] if draws else [])
 
 
 class _Clock:

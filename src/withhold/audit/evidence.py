@@ -36,7 +36,7 @@ class Linked(_Model):
 
     records: int = Field(description="how many records of one person are put together")
     people: int = Field(description="how many people have that many records in the test part")
-    majority: float = Field(0.0, description="the rate of the commonest class among the bundles")
+    floor: float = Field(0.0, description="the best guess of a bundle from the preserved labels")
     accuracy: float
     ci: Interval
     least: float = Field(description="the accuracy is above this with 99.5 % confidence")
@@ -110,26 +110,29 @@ class AttributeEvidence(_Model):
         }
         return {name: tier for name, tier in found.items() if tier is not None}
 
+    def floor_of(self, tier: str) -> float:
+        """The floor of a tier: of several records together the preserved labels tell more."""
+        found = self.tiers.get(tier)
+        return max(self.floor, found.floor) if isinstance(found, Linked) else self.floor
+
     @property
     def worst_tier(self) -> str:
-        """The tier that reads most."""
-        return max(self.tiers, key=lambda name: self.tiers[name].accuracy)
+        """The tier that reads most above its floor."""
+        return max(self.tiers, key=lambda n: self.tiers[n].accuracy - self.floor_of(n))
 
     @property
     def worst(self) -> float:
-        """The highest accuracy any tier reached."""
+        """The accuracy of the tier that reads most above its floor."""
         return self.tiers[self.worst_tier].accuracy
 
     @property
     def readable(self) -> bool:
         """Whether some tier is surely above the floor.
 
-        At 99.5 % each, five tiers together raise a false alarm in at most 2.5 of 100 audits.
+        At 99.5 % each, six tiers together raise a false alarm in at most 3 of 100 audits of an
+        attribute.
         """
-        return any(
-            tier.least > max(self.floor, getattr(tier, "majority", 0.0))
-            for tier in self.tiers.values()
-        )
+        return any(tier.least > self.floor_of(name) for name, tier in self.tiers.items())
 
     @property
     def blind(self) -> bool:

@@ -83,6 +83,18 @@ def parse_gate(text: str | Iterable[str], known: Iterable[str]) -> tuple[Conditi
     return tuple(_parse(c, list(known)) for c in conditions)
 
 
+def require_measured(conditions: Iterable[Condition], tiers: Iterable[str]) -> None:
+    """Refuse a condition on a tier that this audit will not have, before it is run."""
+    able = list(tiers)
+    for condition in conditions:
+        tier = condition.what in ("ignorant", "repeated") or condition.what.startswith("linked")
+        if tier and condition.what not in able:
+            raise UserError(
+                f"--fail-if '{condition.text}': tier '{condition.what}' will not be measured"
+                f" (this audit has: {', '.join(able)})"
+            )
+
+
 def check_gate(
     conditions: Iterable[Condition], attributes: dict[str, AttributeEvidence]
 ) -> GateResult:
@@ -111,8 +123,8 @@ def _parse(text: str, known: list[str]) -> Condition:
             f" (there is: {', '.join(_WHAT)})"
         )
     base, offset = _value(value, text)
-    if what == "bits" and base:
-        raise UserError(f"--fail-if '{text}': bits are compared with a number of bits")
+    if what in ("bits", "nag", "balanced") and base:
+        raise UserError(f"--fail-if '{text}': '{what}' is compared with a number alone")
     return Condition(text=text, attribute=name, what=what, op=op, base=base, offset=offset)
 
 
@@ -132,7 +144,7 @@ def _value(value: str, text: str) -> tuple[str, float]:
 def _check(condition: Condition, a: AttributeEvidence) -> Checked:
     found, where = _found(condition, a)
     scale = 1.0 if condition.what == "bits" else 100.0
-    limit = scale * float(_base(condition, a)) + condition.offset
+    limit = scale * float(_base(condition, a, where)) + condition.offset
     if found is None:  # a gate that cannot be checked does not open
         said = f"{condition.text}: cannot be checked: {where}"
         return Checked(condition=condition.text, failed=True, found=None, limit=limit, said=said)
@@ -146,8 +158,13 @@ def _check(condition: Condition, a: AttributeEvidence) -> Checked:
     return Checked(condition=condition.text, failed=failed, found=found, limit=limit, said=said)
 
 
-def _base(condition: Condition, a: AttributeEvidence) -> float:
-    bases = {"floor": a.floor, "majority": a.majority, "original": a.original.accuracy, "": 0.0}
+def _base(condition: Condition, a: AttributeEvidence, tier: str) -> float:
+    bases = {
+        "floor": a.floor_of(tier),
+        "majority": a.majority,
+        "original": a.original.accuracy,
+        "": 0.0,
+    }
     return bases[condition.base]
 
 

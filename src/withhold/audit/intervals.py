@@ -10,6 +10,7 @@ from scipy.stats import t as student
 
 FloatArray = npt.NDArray[np.float64]
 _MANY = 2000
+_HANDFUL = 8
 Z_95, Z_995 = 1.959963985, 2.575829304  # two-sided 95 %, one-sided 99.5 %
 
 
@@ -49,7 +50,9 @@ def share(
         return value, (0.0, 1.0), 0.0
     spread = people / (people - 1) * np.square(hits - value * size).sum() / n**2
     if spread > 0:
-        independent = min(value * (1 - value) / spread, n)
+        # Of a handful of people the spread is a guess too: they count as one finding each.
+        most = float(people) if people < _HANDFUL else float(n)
+        independent = min(value * (1 - value) / spread, most)
         z95, z995 = (float(student.ppf(level, people - 1)) for level in (0.975, 0.995))
     else:  # nothing varies between people: as many findings as people
         independent, z95, z995 = float(people), Z_95, Z_995

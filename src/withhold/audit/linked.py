@@ -13,6 +13,8 @@ from withhold.audit.intervals import Z_995, hull, share, wilson
 Rows = npt.NDArray[np.int64]
 SIZES = (5, 20, 50)
 _BUNDLES = 2000
+_PEOPLE = 5  # fewer say nothing of people
+_AGREE = 0.98  # of the records of a person; a label in fifty may be a mistake
 _IDENTITIES = 10  # classes from which an attribute may be who somebody is
 
 
@@ -23,49 +25,51 @@ def linked(
     people: Rows | None,
     *,
     seed: int,
+    told: FloatArray | None = None,
     sizes: tuple[int, ...] = SIZES,
 ) -> tuple[dict[str, Linked], str]:
     """The accuracy over bundles of r test records of one person, for each r that test allows.
 
     argmax_s log π_s + sum_i (log p(s | x_i) - log π_s): the records are taken as independent given
     the person, and the prior is counted once. Without `people` an attribute of many classes is
-    taken for the person. Also why there are none, where there are none.
+    taken for the person. `told` is log P(s | preserved labels) of the same records: what whoever
+    has only these makes of a bundle is its floor. Also why there are none, where there are none.
     """
     if truth.multilabel:
         return {}, "linked records are not defined for several labels at once"
     if people is None and len(truth.classes) < _IDENTITIES:
         return {}, "no column says which records are of one person; name it with --group"
     who = truth.codes if people is None else people
-    if people is not None and not _constant(truth.codes, people):
+    label, agree = _labels(truth.codes, who)
+    if agree < _AGREE:
         return {}, "differs between the records of one person, so linking them tells no more"
-    evidence = log_p - log_prior
     found: dict[str, Linked] = {}
     for r in sizes:
         bundles, owner = _bundles(who, r, seed)
-        if not len(bundles):
+        named = np.bincount(label[bundles[:, 0]]) if len(bundles) else np.zeros(1)
+        if len(np.unique(owner)) < _PEOPLE or named.max() == named.sum():
             continue
-        right = np.concatenate(
-            [
-                (evidence[piece].sum(axis=1) + log_prior).argmax(axis=1) == truth.codes[piece[:, 0]]
-                for piece in np.array_split(bundles, max(len(bundles) // 256, 1))
-            ]
-        )
+        right = _guess(log_p, log_prior, bundles) == label[bundles[:, 0]]
+        floor = float(named.max() / named.sum())
+        if told is not None:
+            guess = _guess(told, log_prior, bundles)
+            floor = max(floor, float((guess == label[bundles[:, 0]]).mean()))
         accuracy, ci, least = share(right, owner)
         # Bundles share records, and so say less than their number: a mean over all of them is as
         # sure as one over those that share none (Hoeffding), and of these there are few.
         apart = int((np.unique(who, return_counts=True)[1] // r).sum())
         ci = hull(ci, wilson(accuracy * apart, apart))
         least = min(least, wilson(accuracy * apart, apart, z=Z_995)[0])
-        named = np.bincount(truth.codes[bundles[:, 0]])
         found[str(r)] = Linked(
             records=r,
             people=len(np.unique(owner)),
-            majority=float(named.max() / named.sum()),
+            floor=floor,
             accuracy=accuracy,
             ci=ci,
             least=least,
         )
-    why = "" if found else f"nobody has {sizes[0]} records in the test part"
+    few = f"fewer than {_PEOPLE} people have {sizes[0]} records in the test part, or all are alike"
+    why = "" if found else few
     return found, why
 
 
@@ -90,6 +94,17 @@ def _bundles(who: Rows, r: int, seed: int) -> tuple[Rows, Rows]:
     return np.concatenate(bundles), np.asarray(owner, np.int64)
 
 
-def _constant(codes: Rows, people: Rows) -> bool:
-    pairs = np.unique(np.stack([people, codes]), axis=1)
-    return bool(pairs.shape[1] == len(np.unique(people)))
+def _guess(log_p: FloatArray, log_prior: FloatArray, bundles: Rows) -> Rows:
+    """The likeliest class of each bundle, its records taken as independent given the person."""
+    evidence = log_p - log_prior
+    pieces = np.array_split(bundles, max(len(bundles) // 256, 1))
+    return np.concatenate([(evidence[p].sum(axis=1) + log_prior).argmax(axis=1) for p in pieces])
+
+
+def _labels(codes: Rows, people: Rows) -> tuple[Rows, float]:
+    """The commonest label of each record's person, and how many records carry it."""
+    _, member = np.unique(people, return_inverse=True)
+    table = np.zeros((int(member.max()) + 1, int(codes.max()) + 1), np.int64)
+    np.add.at(table, (member, codes), 1)
+    label = table.argmax(axis=1)[member]
+    return label, float((label == codes).mean())

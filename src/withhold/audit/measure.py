@@ -42,8 +42,10 @@ def measure(
     val, test = attribute.rows(parts.val), attribute.rows(parts.test)
     units = None if parts.units is None else parts.units[parts.test]
 
+    seen = None if attribute.multilabel else np.unique(attribute.codes[parts.train])
+
     def tier(log_p: FloatArray, chosen: Chosen, sure: FloatArray) -> Tier:
-        found = score(log_p, test, surest=sure, units=units, seed=seed)
+        found = score(log_p, test, surest=sure, seen=seen, units=units, seed=seed)
         return Tier(**found.model_dump(), attacker=chosen.best.name)
 
     readings = [Reading.of(o, val) for o in outcomes]
@@ -65,8 +67,8 @@ def measure(
         best, _ = choose([Reading.of(o, val) for o in repeated], val)
         again = tier(best.best.test, best, best.surest.test)
     prior = log_shares(attribute.rows(np.concatenate([parts.train, parts.val])))
-    person = None if units is None or group == question.name else units
-    bundles, why = linked(chosen.surest.test, test, prior, person, seed=seed)
+    told = guesses(attribute, question.given, parts)
+    bundles, why = linked(chosen.surest.test, test, prior, units, told=told, seed=seed)
     right = _right(chosen.best.test, test)
     groups = by_group({n: a.rows(parts.test) for n, a in others.items()}, right, test)
     notes = [*question.notes, *([f"not linked: {why}"] if why else [])]
@@ -82,7 +84,7 @@ def measure(
         ignorant=ignorant,
         informed=informed,
         linked=bundles,
-        linked_by=(question.name if person is None else group) if bundles else None,
+        linked_by=(question.name if units is None else group) if bundles else None,
         repeated=again,
         draws=draws,
         ladder=tuple(rungs),
@@ -102,6 +104,20 @@ def asked(
     """The outcome of a model that somebody else trained on the originals."""
     also = None if new is None else model.logits(new[parts.test])
     return Outcome(name, model.logits(x[parts.val]), model.logits(x[parts.test]), also, None, 0.0)
+
+
+def guesses(attribute: Attribute, given: Sequence[Attribute], parts: Parts) -> FloatArray | None:
+    """log P(s | preserved labels) of every test record, from a smoothed table of train and val."""
+    if attribute.multilabel or not given:
+        return None
+    code = joint(given) + 1  # 0 where a label is missing
+    fitted = np.concatenate([parts.train, parts.val])
+    shares = np.exp(log_shares(attribute.rows(fitted)))
+    table = np.zeros((int(code.max()) + 1, len(shares)))
+    np.add.at(table, (code[fitted], attribute.codes[fitted]), 1.0)
+    smooth = table + shares
+    log_p: FloatArray = np.log(smooth / smooth.sum(axis=1, keepdims=True)).astype(np.float32)
+    return log_p[code[parts.test]]
 
 
 def floor(attribute: Attribute, given: Sequence[Attribute], parts: Parts) -> float:

@@ -45,6 +45,7 @@ def score(
     truth: Attribute,
     *,
     surest: FloatArray | None = None,
+    seen: IntArray | None = None,
     units: IntArray | None = None,
     draws: int = 400,
     seed: int = 0,
@@ -53,8 +54,9 @@ def score(
 
     Missing labels are left out. `units` names the person of each record: intervals then resample
     people. `surest` has the log-probabilities that bits are counted from, where another attacker
-    is the less surprised one. Multi-label: accuracy is the share of labels right at probability
-    0.5.
+    is the less surprised one, and `seen` the classes that train had: records of others cannot be
+    named, and would cost all the bits that the rest gave. Multi-label: accuracy is the share of
+    labels right at probability 0.5.
     """
     known = truth.known
     sure = log_p[known] if surest is None else surest[known]
@@ -64,7 +66,8 @@ def score(
         metrics = _label_metrics(log_p, codes, sure)
         accuracy, ci, least = _label_share(log_p, codes, units)
     else:
-        metrics = _class_metrics(log_p, codes, len(truth.classes), sure)
+        counted = np.ones(len(codes), bool) if seen is None else np.isin(codes, seen)
+        metrics = _class_metrics(log_p, codes, len(truth.classes), sure, counted)
         accuracy, ci, least = share(log_p.argmax(axis=1) == codes, units)
     once = np.ones((1, len(codes)), np.float32)
     values = {name: float(metric(once)[0]) for name, metric in metrics.items()}
@@ -109,7 +112,11 @@ def cross_entropy_bits(log_p: FloatArray, truth: Attribute) -> float:
 
 
 def _class_metrics(
-    log_p: FloatArray, codes: IntArray, classes: int, sure: FloatArray
+    log_p: FloatArray,
+    codes: IntArray,
+    classes: int,
+    sure: FloatArray,
+    counted: npt.NDArray[np.bool_],
 ) -> dict[str, Metric]:
     n = len(codes)
     guess = log_p.argmax(axis=1)
@@ -119,7 +126,9 @@ def _class_metrics(
     truth = sparse.csr_array((np.ones(n, np.float32), (rows, codes)), shape=(n, classes))
     named = sparse.csr_array((np.ones(n, np.float32), (rows, guess)), shape=(n, classes))
     hit = sparse.csr_array((right.astype(np.float32), (rows, codes)), shape=(n, classes))
-    surprise = -sure[rows, codes].astype(np.float64) / np.log(2)
+    able = counted.astype(np.float32)
+    told = sparse.csr_array((able, (rows, codes)), shape=(n, classes))
+    surprise = -sure[rows, codes].astype(np.float64) / np.log(2) * counted
 
     def balanced(w: Weights) -> npt.NDArray[np.float64]:
         seen, hits = w @ truth, w @ hit
@@ -131,7 +140,7 @@ def _class_metrics(
         return _ratio(_ratio(2 * hits, both).sum(axis=1), (both > 0).sum(axis=1))
 
     def bits(w: Weights) -> npt.NDArray[np.float64]:
-        return np.asarray(_entropy(w @ truth) - _ratio(w @ surprise, w.sum(axis=1)))
+        return np.asarray(_entropy(w @ told) - _ratio(w @ surprise, w @ able))
 
     metrics: dict[str, Metric] = {"balanced_accuracy": balanced, "f1": f1, "bits": bits}
     if classes == 2 and len(set(codes.tolist())) == 2:

@@ -38,12 +38,15 @@ class Pair:
         return self.same_space and bool(np.array_equal(self.original.x, self.release.x))
 
 
-def pair(original: Dataset, release: Dataset, *, by: str | None = None) -> Pair:
+def pair(
+    original: Dataset, release: Dataset, *, by: str | None = None, same_order: bool = False
+) -> Pair:
     """Match the records; refuse where they cannot be the same ones.
 
     `by` names an id column. Without it a column that both have and that is different in every
     record serves; without such a column the order must be the same, and every column that both
-    have must agree, or the rows were shuffled.
+    have must agree, or the rows were shuffled. Where the two share no column that could tell, the
+    records must lie nearer to their own originals than to others, unless `same_order` vouches.
     """
     notes: list[str] = []
     if by is not None:
@@ -62,8 +65,18 @@ def pair(original: Dataset, release: Dataset, *, by: str | None = None) -> Pair:
         if not np.array_equal(order, np.arange(len(order))):
             release = release.rows(order)
             notes.append(f"records were in another order; matched by column '{name}'")
-    _check_common(original, release, name)
+    told = _check_common(original, release, name)
     found = Pair(original, release, tuple(notes))
+    if name is None and not told and not same_order:
+        if found.same_space and not _nearer(original.x, release.x):
+            raise UserError(
+                f"{original.name} and {release.name} share no column that says which record is"
+                " which, and records lie no nearer to their own originals than to others: were the"
+                " rows shuffled? Give both an id column (--id), or vouch for it (--same-order)"
+            )
+        notes.append(
+            "the files share no column that says which record is which: taken to be in one order"
+        )
     if not found.same_space:
         notes.append(
             f"the release has {release.dimension:,} features and the original"
@@ -141,8 +154,26 @@ def _text(data: Dataset, name: str) -> pa.Array:
     return column.cast(pa.string())
 
 
-def _check_common(original: Dataset, release: Dataset, matched_by: str | None) -> None:
-    """Columns that both have must agree: else the records are others, or in another order."""
+def _nearer(original: npt.NDArray[np.float32], release: npt.NDArray[np.float32]) -> bool:
+    """Whether records lie nearer to their own originals than to others'; true where all releases
+    are alike, since then it does not matter."""
+    rows = np.random.default_rng(0).permutation(len(original))[:2000]
+    one, two = original[rows].astype(np.float64), release[rows].astype(np.float64)
+    if not np.ptp(two, axis=0).any():
+        return True
+    scale = np.maximum(one.std(axis=0), 1e-12)
+    own = np.median(np.abs(one - two) / scale, axis=1)
+    others = np.median(np.abs(one - np.roll(two, 1, axis=0)) / scale, axis=1)
+    # By chance half of them are; four deviations above that are not chance.
+    return bool((own < others).mean() > 0.5 + 2 / np.sqrt(len(rows)))
+
+
+def _check_common(original: Dataset, release: Dataset, matched_by: str | None) -> bool:
+    """Columns that both have must agree: else the records are others, or in another order.
+
+    Whether there was a column to compare, other than one value throughout.
+    """
+    told = False
     for name in _common(original, release):
         if name in (matched_by, SPLIT) or not _tells(original, release, name):
             continue
@@ -151,6 +182,7 @@ def _check_common(original: Dataset, release: Dataset, matched_by: str | None) -
             pc.fill_null(pc.not_equal(one, two), False).to_numpy(zero_copy_only=False)
         )
         if not differ.any():
+            told = told or pc.count_distinct(one).as_py() > 1
             continue
         row = int(np.argmax(differ))
         shuffled = sorted(map(str, one.to_pylist())) == sorted(map(str, two.to_pylist()))
@@ -164,3 +196,4 @@ def _check_common(original: Dataset, release: Dataset, matched_by: str | None) -
             f"record {row} (the first is 0) has {name} '{one[row].as_py()}' in {original.name} and"
             f" '{two[row].as_py()}' in {release.name}: {way}"
         )
+    return told

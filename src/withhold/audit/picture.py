@@ -42,7 +42,7 @@ def flat(x: FloatArray, *, seed: int) -> Points:
         warnings.simplefilter("ignore", RuntimeWarning)
         wide = min(x.shape[1], len(x), 50)
         seen = PCA(wide, random_state=seed % 2**31).fit_transform(x) if wide > 2 else x
-        if len(x) >= 30 and seen.shape[1] > 2 and float(np.ptp(seen)) > 0:
+        if len(x) >= 30 and seen.shape[1] > 2 and float(np.ptp(seen, axis=0).min()) > 1e-6:
             found = TSNE(
                 perplexity=min(30, len(x) // 4), random_state=seed % 2**31, init="pca"
             ).fit_transform(np.ascontiguousarray(seen, np.float32))

@@ -75,7 +75,8 @@ def questions(
         if why:
             raise UserError(why)
         role = _role(members.get(name, (name,)), roles)
-        parts = limits.apply(parts_of(attribute, split, groups, data.group, seed), seed)
+        parts = parts_of(attribute, split, groups, data.group, seed)
+        parts = limits.apply(parts, len(attribute.classes), seed)
         given = tuple(
             data.attribute(p)
             for p in (roles.preserve if role == "suppress" else ())
@@ -90,6 +91,12 @@ def questions(
             )
         out.append(Question(name, role, attribute, parts, given, tuple(notes)))
     return out
+
+
+def not_asked(data: Dataset, split: Split, asked: Sequence[str]) -> tuple[str, ...]:
+    """Why attributes that nobody named are not measured."""
+    found = {n: unmeasurable(a, split) for n, a in data.labels().items() if n not in asked}
+    return tuple(f"'{n}' is not measured: {why}" for n, why in found.items() if why)
 
 
 def used_rows(asks: Sequence[Question], shown: Rows) -> Rows:

@@ -6,6 +6,9 @@ the number of cores. Small ones run here; starting processes would take longer t
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -14,6 +17,7 @@ from withhold.progress import Stage
 
 T = TypeVar("T")
 R = TypeVar("R")
+_parent: int | None = None
 _SMALL = 25.0  # seconds of work that one process does alone
 
 
@@ -56,7 +60,23 @@ def _units(cost: float) -> int:
 
 
 def _numbered(function: Callable[[T], R], i: int, task: T) -> tuple[int, R]:
+    _follow_parent()
     return i, _alone(function, task)
+
+
+def _follow_parent() -> None:
+    """End this worker when whoever started it has gone: a killed audit leaves nobody behind."""
+    global _parent
+    if _parent is not None:
+        return
+    _parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == _parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _alone(function: Callable[[T], R], task: T) -> R:

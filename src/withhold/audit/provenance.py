@@ -56,6 +56,7 @@ def notes(
     *,
     quick: bool,
     draws: Sequence[Pair],
+    drawn_here: bool = False,
 ) -> tuple[str, ...]:
     """What a reader must know before the figures."""
     said = [] if matched is None else list(matched.notes)
@@ -69,6 +70,11 @@ def notes(
         same = all(np.array_equal(d.release.x, matched.release.x) for d in draws)
         if same:
             said.append("every draw gave the same records: asking again tells no more")
+    if drawn_here and matched is not None:
+        said.append(
+            "the data has no column 'split': the parts are those that `withhold fit` draws with the"
+            " same --group and --suppress; whoever fitted on other records is flattered here"
+        )
     groups = original.group_codes
     if groups is not None:
         people = len(np.unique(groups[split.test]))

@@ -99,7 +99,8 @@ def parts_of(
                 f" '{attribute.name}' the same people are in train and test"
             )
     if (chosen.val & known).sum() < 2:
-        chosen = chosen.with_val(chosen.train & known, None, seed)
+        whole = groups is not None and not straddles(groups, chosen)
+        chosen = chosen.with_val(chosen.train & known, groups if whole else None, seed)
     rows = [np.flatnonzero(mask & known) for mask in (chosen.train, chosen.val, chosen.test)]
     return Parts(rows[0], rows[1], rows[2], groups, note)
 
@@ -116,7 +117,7 @@ def unmeasurable(attribute: Attribute, split: Split) -> str | None:
     A split by person cannot show whether a person can be recognised: nobody names whom they never
     met, and an audit that passed for that reason would be worth nothing.
     """
-    train, test = attribute.rows(split.train | split.val), attribute.rows(split.test)
+    train, test = attribute.rows(split.train), attribute.rows(split.test)
     for part, labels, least in (("train", train, 4), ("test", test, LEAST_TEST)):
         found = int(labels.known.sum())
         if found < least:
@@ -124,6 +125,8 @@ def unmeasurable(attribute: Attribute, split: Split) -> str | None:
                 f"attribute '{attribute.name}' has too few labels in the {part} part: {found},"
                 f" where {least} are the least for {'an interval' if part == 'test' else 'a fit'}"
             )
+    if not attribute.multilabel and len(np.unique(train.codes[train.known])) < 2:
+        return f"attribute '{attribute.name}' has one class only in the train part"
     if not attribute.multilabel and not np.isin(test.codes[test.known], train.codes).any():
         return (
             f"no class of '{attribute.name}' is in both the train and the test part, so no attacker"

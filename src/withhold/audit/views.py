@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from withhold.audit.attackers.attacker import FloatArray, ViewName
 
+FloatArray64 = npt.NDArray[np.float64]
+_FAR = 10.0  # deviations
 WIDEST = 256  # directions of the reduced view; data of no more features is taken as it is
 
 
@@ -19,8 +22,8 @@ WIDEST = 256  # directions of the reduced view; data of no more features is take
 class Views:
     """(x - mean) / scale, and its projection on the first principal directions."""
 
-    mean: FloatArray  # (d,)
-    scale: FloatArray  # (d,)
+    mean: FloatArray64  # (d,)
+    scale: FloatArray64  # (d,)
     axes: FloatArray | None  # (d, WIDEST), or None where nothing is reduced
 
     @classmethod
@@ -30,7 +33,7 @@ class Views:
         if x.shape[1] <= WIDEST:
             return cls(mean, scale, None)
         rows = np.random.default_rng([seed, 0x71E]).permutation(len(x))[:20000]
-        return cls(mean, scale, _principal((x[np.sort(rows)] - mean) / scale, seed))
+        return cls(mean, scale, _principal(_standardised(x[np.sort(rows)], mean, scale), seed))
 
     def see(self, name: ViewName, x: FloatArray) -> FloatArray:
         """Records x: (n, d) in one of the views."""
@@ -38,7 +41,7 @@ class Views:
         width = len(self.mean) if axes is None else axes.shape[1]
         out: FloatArray = np.empty((len(x), width), np.float32)
         for start in range(0, len(x), 4096):  # no second copy of everything
-            piece = (x[start : start + 4096] - self.mean) / self.scale
+            piece = _standardised(x[start : start + 4096], self.mean, self.scale)
             out[start : start + 4096] = piece if axes is None else piece @ axes
         return out
 
@@ -58,11 +61,33 @@ def _principal(x: FloatArray, seed: int) -> FloatArray:
     return np.ascontiguousarray(vectors / typical, dtype=np.float32)
 
 
-def _standard(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    mean = x.mean(axis=0, dtype=np.float64)
-    pieces = np.array_split(x, max(len(x) // 4096, 1))
-    scale = np.sqrt(np.sum([np.square(p - mean).sum(axis=0) for p in pieces], axis=0) / len(x))
+def _standard(x: FloatArray) -> tuple[FloatArray64, FloatArray64]:
+    """Mean and deviation without the outermost half per cent on each side.
+
+    One record of 1e12 (a sensor's error, or a release that means to blind its auditor) must not
+    press all others into one point.
+    """
+    step = max(len(x) // 5000, 1)
+    sample = x[::step].astype(np.float64)
+    low, high = np.quantile(sample, [0.005, 0.995], axis=0, method="nearest")
+    inner = np.clip(sample, low, high)
+    mean, scale = inner.mean(axis=0), inner.std(axis=0)
+    # A feature that is the same in nearly all records is measured with the others.
+    rare = scale <= 1e-7 * np.abs(mean)
+    whole, spread = sample.mean(axis=0), sample.std(axis=0)
+    mean[rare], scale[rare] = whole[rare], spread[rare]
     # A feature that never moves in the release says nothing; do not blow up its rounding. What
     # rounding is depends on the feature alone: a small one beside large ones may hold the leak.
     scale[scale <= 1e-7 * np.abs(mean)] = 1.0
-    return mean.astype(np.float32), scale.astype(np.float32)
+    return mean, scale
+
+
+def _standardised(x: FloatArray, mean: FloatArray64, scale: FloatArray64) -> FloatArray:
+    """(x - mean) / scale, and beyond _FAR only as the logarithm: order is kept, outliers do not
+    drown the rest."""
+    z = (x - mean) / scale
+    size = np.abs(z)
+    far = size > _FAR
+    if far.any():
+        z[far] = np.sign(z[far]) * (_FAR + np.log(size[far] / _FAR))
+    return z.astype(np.float32)

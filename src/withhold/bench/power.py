@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from withhold.atomic import write_bytes
 from withhold.audit.evaluate import evaluate
@@ -21,7 +23,8 @@ from withhold.data.worlds.planted import PLANTED
 from withhold.dataset import Dataset
 from withhold.progress import Progress
 
-SEEDS = 100  # audits without a leak
+R = TypeVar("R")
+SEEDS = 300  # audits without a leak; one in twenty intervals should miss, and does by chance
 FULL = (2, 10, 50)  # classes of the full leaks
 # Worlds are drawn with these: their parameters were set with other seeds.
 DRAWN = (11, 12)
@@ -81,6 +84,8 @@ class PowerResult:
     held: int  # seeds without a leak whose interval holds the majority
     alarms: int  # seeds without a leak that were called readable
     seeds: int
+    people_held: int  # the same with a release, people and linked records, by quick audits
+    people_alarms: int
     full: dict[str, float]  # accuracy on full leaks, by their number of classes
     seconds: float
 
@@ -99,11 +104,13 @@ class PowerResult:
     @property
     def controls(self) -> str:
         """The controls in words."""
+        seeds = self.seeds
         full = ", ".join(f"{100 * v:.1f} % of {k} classes" for k, v in self.full.items())
         return (
-            f"Without a leak the interval held the majority in {self.held} of {self.seeds} seeds"
-            f" (aim: 93 of 100), and {self.alarms} were called readable. Of a full leak was read:"
-            f" {full}."
+            f"Without a leak the interval held the majority in {self.held} of {seeds} seeds (aim: 93"
+            f" of 100), and {self.alarms} were called readable; with a release, a group column and"
+            f" linked records {self.people_held} and {self.people_alarms} of {seeds} (quick audits)."
+            f" Of a full leak was read: {full}."
         )
 
     def to_markdown(self) -> str:
@@ -147,14 +154,16 @@ def measure_power(output: Path, *, progress: Progress) -> PowerResult:
         str(k): read(as_data(full_leak(4000, max(2 * k, 16), k, seed=1))).informed.accuracy
         for k in FULL
     }
-    with progress.stage("audits without a leak", SEEDS * 3) as stage:
-        tasks = [(3.0, seed) for seed in range(SEEDS)]
-        quiet = dict(run_all(without_leak, tasks, workers=None, stage=stage))
+    quiet, people = (
+        _over_seeds(control, progress) for control in (without_leak, without_leak_of_people)
+    )
     result = PowerResult(
         tuple(leaks),
-        sum(held for held, _ in quiet.values()),
-        sum(alarm for _, alarm in quiet.values()),
+        sum(held for held, _ in quiet),
+        sum(alarm for _, alarm in quiet),
         SEEDS,
+        sum(held for held, _ in people),
+        sum(alarm for _, alarm in people),
         full,
         time.monotonic() - started,
     )
@@ -212,6 +221,22 @@ def without_leak(seed: int) -> tuple[bool, bool]:
     return bool(low <= found.majority <= high), found.readable
 
 
+def without_leak_of_people(seed: int) -> tuple[bool, bool]:
+    """The same for labels of 100 people with ten records each, all tiers but `repeated`: noise is
+    released, intervals count people, and bundles of five are linked."""
+    rng = np.random.default_rng([seed, 0x9E])
+    person = np.arange(1000) // 10
+    label = rng.permutation(np.arange(100) % 2)[person]
+    columns = {"label": label, "person": person}
+    x = rng.standard_normal((1000, 8)).astype(np.float32)
+    data = Dataset.from_arrays(x, columns, group="person")
+    release = data.with_features(x + rng.standard_normal(x.shape).astype(np.float32))
+    audit = evaluate(data, release, "label", hidden=(), seed=seed, quick=True, workers=1)
+    found = audit.attributes["label"]
+    low, high = found.informed.ci
+    return bool(low <= found.majority <= high), found.readable
+
+
 def read(data: Dataset, *, seed: int = 0, progress: Progress | None = None) -> AttributeEvidence:
     """What the whole ladder finds out about `label`."""
     return evaluate(data, None, "label", seed=seed, progress=progress).attributes["label"]
@@ -220,6 +245,12 @@ def read(data: Dataset, *, seed: int = 0, progress: Progress | None = None) -> A
 def as_data(world: World) -> Dataset:
     """A world as a dataset."""
     return Dataset.from_arrays(world.x, world.attributes)
+
+
+def _over_seeds(control: Callable[[int], R], progress: Progress) -> list[R]:
+    with progress.stage("audits without a leak", SEEDS * 3) as stage:
+        tasks = [(3.0, seed) for seed in range(SEEDS)]
+        return [found for _, found in run_all(control, tasks, workers=None, stage=stage)]
 
 
 def _ask(rival: Rival, world: World, seed: int) -> float:

@@ -70,6 +70,10 @@ def audit(
     id_column: Annotated[
         str | None, typer.Option("--id", help="The column that tells records.")
     ] = None,
+    same_order: Annotated[
+        bool,
+        typer.Option("--same-order", help="Vouch that the records of both files are in one order."),
+    ] = False,
     config: Annotated[
         Path | None,
         typer.Option(help="YAML with suppress, preserve, joint, fail_if, quick, seed, id, group."),
@@ -133,6 +137,7 @@ def audit(
         again=[read(path) for path in again or []],
         quick=settings.quick,
         id=settings.id,
+        same_order=same_order,
         seed=settings.seed,
         progress=progress,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import traceback
 from typing import Any
@@ -65,6 +66,8 @@ NO_MEMORY = "not enough memory; use fewer records or features, or a smaller netw
 
 def run() -> None:
     """Run the command line and exit with its code."""
+    # Whoever ends us politely has our workers and files cleaned up, as Ctrl-C has.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(outcome())
 
 

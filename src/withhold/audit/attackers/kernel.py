@@ -24,6 +24,7 @@ class Kernel:
 
     name: ClassVar[str] = "kernel"
     view: ClassVar[ViewName] = "reduced"
+    raw: ClassVar[bool] = True  # also a model of the originals
     landmarks: int = 600
     widths: tuple[float, ...] = (1.0, 0.5, 0.25)
     flops: float = 2e11

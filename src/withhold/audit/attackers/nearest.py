@@ -20,6 +20,7 @@ class Nearest:
 
     name: ClassVar[str] = "nearest"
     view: ClassVar[ViewName] = "reduced"
+    raw: ClassVar[bool] = True  # also a model of the originals
     neighbours: tuple[int, ...] = (1, 5, 15, 50)
 
     def fit(

@@ -32,6 +32,7 @@ class Trees:
 
     name: ClassVar[str] = "trees"
     view: ClassVar[ViewName] = "standard"
+    raw: ClassVar[bool] = True  # also a model of the originals
     rounds: int = 200
     widest: int = 64
     patience: int = 6
@@ -47,7 +48,8 @@ class Trees:
         seed: int,
     ) -> TreesPrediction:
         """Boost on the labelled records; val says when to stop."""
-        pairs = zip(per_label(attribute), per_label(attribute_val), strict=True)
+        labels = per_label(attribute)
+        pairs = zip(labels, per_label(attribute_val), strict=True)
         models = []
         for a, v in pairs:
             columns = telling(x, a, self.widest)
@@ -56,7 +58,7 @@ class Trees:
             if len(present) < 2:
                 models.append((columns, None, present, log_shares(a)))
                 continue
-            rounds = self._rounds(int(known.sum()), len(columns), len(present))
+            rounds = self._rounds(int(known.sum()), len(columns), len(present)) // len(labels)
             model = _boost(
                 x[known][:, columns],
                 a.codes[known],
@@ -76,8 +78,9 @@ class Trees:
         return 0.3 + work / 1.5e8
 
     def declines(self, n: int, d: int, classes: int) -> str | None:
-        """Too many classes for five rounds within the budget."""
-        if self._rounds(n, min(d, self.widest), classes) < 5:
+        """Too many classes for five rounds within the budget, or for the records there are."""
+        crowded = classes > 100 and n < 8 * classes
+        if crowded or self._rounds(n, min(d, self.widest), classes) < 5:
             return f"{classes:,} classes of {n:,} records are too many for boosted trees"
         return None
 
