@@ -187,3 +187,27 @@ def test_columns_that_are_no_text_are_no_stumbling_block():
     assert np.array_equal(
         pair(data, released(data, ORDER), by="raw").release.x[:, 0], np.arange(12)
     )
+
+
+# --- releases that share no column with their original ---
+
+
+def bare(x, order=None):
+    kept = x if order is None else x[order]
+    return Dataset.from_arrays(kept, {"other": np.arange(len(x)) % 3}, name="bare.parquet")
+
+
+def test_a_shuffled_release_without_any_common_column_is_refused():
+    """It would be found to hide everything."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 6))
+    original = Dataset.from_arrays(x, {"secret": np.arange(300) % 2})
+    noisy = (x + 0.5 * rng.standard_normal(x.shape)).astype(np.float32)
+    assert any("share no column" in note for note in pair(original, bare(noisy)).notes)
+    shuffled = bare(noisy, rng.permutation(300))
+    with pytest.raises(UserError, match=r"were the rows shuffled\? .* --same-order"):
+        pair(original, shuffled)
+    pair(original, shuffled, same_order=True)
+    with pytest.raises(UserError, match="--same-order"):
+        pair(original, bare(-x))  # nobody can tell, so somebody has to vouch
+    pair(original, bare(np.zeros_like(x)))  # in any order the same

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -54,3 +58,39 @@ def test_a_task_that_fails_is_not_swallowed():
 
 def test_work_is_what_the_stage_will_be_told():
     assert work([(0.01, None), (2.4, None), (3.6, None)]) == 1 + 2 + 4
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
+def test_workers_do_not_outlive_whoever_started_them(tmp_path):
+    """A killed audit must not leave processes, nor the data in their memory, behind."""
+    code = (
+        "import os, time\n"
+        "from withhold.audit import pool\n"
+        "pool._follow_parent()\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
+        "time.sleep(60)\n"
+    )
+    starter = (
+        f"import subprocess, sys, time\nsubprocess.Popen([sys.executable, '-c', {code!r}])\n"
+        "time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", starter])
+    patience = time.monotonic() + 60
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert time.monotonic() < patience
+        time.sleep(0.1)
+    worker = int((tmp_path / "pid").read_text())
+    assert alive(worker)
+    parent.kill()
+    parent.wait()
+    while alive(worker):
+        assert time.monotonic() < patience, "the worker lives on"
+        time.sleep(0.1)
+
+
+def alive(process):
+    """One that has ended and waits to be reaped is not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

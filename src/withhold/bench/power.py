@@ -107,10 +107,10 @@ class PowerResult:
         seeds = self.seeds
         full = ", ".join(f"{100 * v:.1f} % of {k} classes" for k, v in self.full.items())
         return (
-            f"Without a leak the interval held the majority in {self.held} of {seeds} seeds (aim: 93"
-            f" of 100), and {self.alarms} were called readable; with a release, a group column and"
-            f" linked records {self.people_held} and {self.people_alarms} of {seeds} (quick audits)."
-            f" Of a full leak was read: {full}."
+            f"Without a leak the interval held the majority in {self.held} of {seeds} seeds (aim:"
+            f" 93 of 100), and {self.alarms} were called readable; with a release, a group column"
+            f" and linked records {self.people_held} and {self.people_alarms} of {seeds} (quick"
+            f" audits). Of a full leak was read: {full}."
         )
 
     def to_markdown(self) -> str:
