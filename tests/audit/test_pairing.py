@@ -205,7 +205,7 @@ def test_a_shuffled_release_without_any_common_column_is_refused():
     noisy = (x + 0.5 * rng.standard_normal(x.shape)).astype(np.float32)
     assert any("share no column" in note for note in pair(original, bare(noisy)).notes)
     shuffled = bare(noisy, rng.permutation(300))
-    with pytest.raises(UserError, match=r"were the rows shuffled\? .* --same-order"):
+    with pytest.raises(UserError, match=r"were the rows shuffled.*--same-order"):
         pair(original, shuffled)
     pair(original, shuffled, same_order=True)
     with pytest.raises(UserError, match="--same-order"):
