@@ -55,10 +55,10 @@ def test_what_it_writes_and_that_it_goes_on(tmp_path: Path, monkeypatch, capsys)
     monkeypatch.setattr(power, "SEEDS", 2)
     monkeypatch.setattr(power, "FULL", (2,))
     monkeypatch.setattr(power, "without_leak", lambda seed: (True, seed == 0))
-    monkeypatch.setattr(power, "without_leak_of_people", lambda seed: (seed == 1, False))
+    monkeypatch.setattr(power, "without_leak_of_people", lambda seed: seed == 1)
     result = run_recipe(find_recipe("audit-power"), tmp_path, progress=Silent())
     assert (result.held, result.alarms, set(result.full.values())) == (2, 1, {1.0})
-    assert (result.people_held, result.people_alarms) == (1, 0)
+    assert result.people_alarms == 1
     assert json.loads((tmp_path / "power.json").read_text())["leaks"][0]["name"] == "xor"
     text = (tmp_path / "table.md").read_text()
     assert "| leak | Bayes | audit | of the way | by | coin |" in text
@@ -70,7 +70,7 @@ def test_what_it_writes_and_that_it_goes_on(tmp_path: Path, monkeypatch, capsys)
 
 
 def test_without_a_leak_there_is_no_alarm():
-    controls = (power.without_leak, power.without_leak_of_people)
-    held, alarm = zip(*(control(seed) for control in controls for seed in range(2)), strict=True)
+    held, alarm = zip(*(power.without_leak(seed) for seed in range(2)), strict=True)
+    assert not any(power.without_leak_of_people(seed) for seed in range(2))
     assert not any(alarm)
     assert all(isinstance(h, bool) for h in held)

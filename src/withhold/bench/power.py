@@ -84,8 +84,7 @@ class PowerResult:
     held: int  # seeds without a leak whose interval holds the majority
     alarms: int  # seeds without a leak that were called readable
     seeds: int
-    people_held: int  # the same with a release, people and linked records, by quick audits
-    people_alarms: int
+    people_alarms: int  # the same with a release, people and linked records, by quick audits
     full: dict[str, float]  # accuracy on full leaks, by their number of classes
     seconds: float
 
@@ -109,8 +108,8 @@ class PowerResult:
         return (
             f"Without a leak the interval held the majority in {self.held} of {seeds} seeds (aim:"
             f" 93 of 100), and {self.alarms} were called readable; with a release, a group column"
-            f" and linked records {self.people_held} and {self.people_alarms} of {seeds} (quick"
-            f" audits). Of a full leak was read: {full}."
+            f" and linked records {self.people_alarms} of {seeds} were (quick audits). Of a full"
+            f" leak was read: {full}."
         )
 
     def to_markdown(self) -> str:
@@ -154,16 +153,14 @@ def measure_power(output: Path, *, progress: Progress) -> PowerResult:
         str(k): read(as_data(full_leak(4000, max(2 * k, 16), k, seed=1))).informed.accuracy
         for k in FULL
     }
-    quiet, people = (
-        _over_seeds(control, progress) for control in (without_leak, without_leak_of_people)
-    )
+    quiet = _over_seeds(without_leak, progress)
+    people = _over_seeds(without_leak_of_people, progress)
     result = PowerResult(
         tuple(leaks),
         sum(held for held, _ in quiet),
         sum(alarm for _, alarm in quiet),
         SEEDS,
-        sum(held for held, _ in people),
-        sum(alarm for _, alarm in people),
+        sum(people),
         full,
         time.monotonic() - started,
     )
@@ -221,9 +218,12 @@ def without_leak(seed: int) -> tuple[bool, bool]:
     return bool(low <= found.majority <= high), found.readable
 
 
-def without_leak_of_people(seed: int) -> tuple[bool, bool]:
-    """The same for labels of 100 people with ten records each, all tiers but `repeated`: noise is
-    released, intervals count people, and bundles of five are linked."""
+def without_leak_of_people(seed: int) -> bool:
+    """Whether labels of 100 people with ten records each are called readable, in all tiers but
+    `repeated`: noise is released, intervals count people, and bundles of five are linked.
+
+    Of the 20 people in test the commonest label need not be that of train, so whoever guesses may
+    well be below the majority: only the alarm is asked for."""
     rng = np.random.default_rng([seed, 0x9E])
     person = np.arange(1000) // 10
     label = rng.permutation(np.arange(100) % 2)[person]
@@ -232,9 +232,7 @@ def without_leak_of_people(seed: int) -> tuple[bool, bool]:
     data = Dataset.from_arrays(x, columns, group="person")
     release = data.with_features(x + rng.standard_normal(x.shape).astype(np.float32))
     audit = evaluate(data, release, "label", hidden=(), seed=seed, quick=True, workers=1)
-    found = audit.attributes["label"]
-    low, high = found.informed.ci
-    return bool(low <= found.majority <= high), found.readable
+    return audit.attributes["label"].readable
 
 
 def read(data: Dataset, *, seed: int = 0, progress: Progress | None = None) -> AttributeEvidence:
