@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from withhold.audit.evidence import AttributeEvidence, Evidence, Linked, Source, Tier
+from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.findings import Linked, Source, Tier
 from withhold.feasibility import Feasibility
 
 

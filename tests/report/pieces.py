@@ -8,17 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from withhold.audit.evidence import (
-    AttributeEvidence,
-    Distortion,
-    Evidence,
-    Linked,
-    Map,
-    Rung,
-    Slice,
-    Source,
-    Tier,
-)
+from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.findings import Distortion, Linked, Map, Rung, Slice, Source, Tier
 from withhold.audit.intervals import Z_995, wilson
 from withhold.audit.metrics import Interval
 from withhold.feasibility import Feasibility, Pair

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from report.pieces import clusters, evidence, found, ladder, linked, moved, possible, slices, tier
-from withhold.audit.evidence import AttributeEvidence, Evidence, Map, Rung, Source
+from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.findings import Map, Rung, Source
 from withhold.audit.gate import Checked, GateResult, check_gate, parse_gate
 
 IMG = "<img src=x onerror=alert(1)>"

@@ -11,7 +11,8 @@ from report import samples
 from report.pieces import clusters, evidence, found, linked, slices, tier
 from report.reading import Page, first_screen, text_of
 from report.samples import IMG
-from withhold.audit.evidence import Distortion, Evidence, Map, Rung
+from withhold.audit.evidence import Evidence
+from withhold.audit.findings import Distortion, Map, Rung
 from withhold.report import render, write_report
 
 SAMPLES = {

@@ -11,7 +11,7 @@ from withhold.attribute import Attribute
 from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.calibration import calibrated, temperature
-from withhold.audit.evidence import Rung
+from withhold.audit.findings import Rung
 from withhold.audit.metrics import accuracy, cross_entropy_bits, entropy_bits
 
 _TOGETHER = 3

@@ -8,64 +8,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import Field, computed_field
 
 from withhold.atomic import write_bytes
 from withhold.attribute import Kind
+from withhold.audit.findings import Distortion, Finding, Linked, Map, Rung, Slice, Source, Tier
 from withhold.audit.gate import GateResult
-from withhold.audit.metrics import Interval, Score
+from withhold.audit.metrics import Score
 from withhold.feasibility import Feasibility
 from withhold.roles import Role
 
 Status = Literal["readable", "floor", "blind"]
-TIERS = ("ignorant", "informed", "linked", "repeated")
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Tier(Score):
-    """What one tier of attacker read, and which attacker that was."""
-
-    attacker: str
-
-
-class Linked(_Model):
-    """`records` of one person at once: right about `accuracy` of the bundles drawn."""
-
-    records: int = Field(description="how many records of one person are put together")
-    people: int = Field(description="how many people have that many records in the test part")
-    floor: float = Field(0.0, description="the best guess of a bundle from the preserved labels")
-    accuracy: float
-    ci: Interval
-    least: float = Field(description="the accuracy is above this with 99.5 % confidence")
-
-
-class Rung(_Model):
-    """One attacker of the ladder: how it did on val, where the best is chosen, and on test."""
-
-    attacker: str
-    val_accuracy: float | None = None
-    val_bits: float | None = Field(None, description="bits of the attribute read from val")
-    accuracy: float | None = None
-    ci: Interval | None = None
-    seconds: float | None = None
-    skipped: str | None = Field(None, description="why it was not run")
-
-
-class Slice(_Model):
-    """The informed attacker on some of the test records: those where `by` is `value`."""
-
-    by: str
-    value: str
-    records: int
-    majority: float = Field(0.0, description="the rate of the commonest class among them")
-    accuracy: float
-    ci: Interval
-
-
-class AttributeEvidence(_Model):
+class AttributeEvidence(Finding):
     """One attribute: what is known of it from the original, and from the release.
 
     `ignorant` is a model fitted on originals and applied to the release (the papers' figure);
@@ -163,41 +119,14 @@ class AttributeEvidence(_Model):
     certificate: None = Field(None, description="a bound on every attacker, where there is one")
 
 
-class Source(_Model):
-    """A file or dataset that was audited."""
-
-    name: str
-    records: int
-    features: int
-    sha256: str
-
-
-class Distortion(_Model):
-    """How far test records moved: Euclidean distances between original and release."""
-
-    mean: float
-    relative: float = Field(description="mean distance over the mean distance from the centre")
-    edges: tuple[float, ...] = Field(description="edges of the histogram's bins")
-    counts: tuple[int, ...] = Field(description="test records in each bin")
-
-
-class Map(_Model):
-    """Two flat pictures (t-SNE) of the same test records: for the eye, not for the verdict."""
-
-    original: tuple[tuple[float, float], ...]
-    release: tuple[tuple[float, float], ...] | None
-    labels: dict[str, tuple[int, ...]] = Field(description="class of each record, -1 if unknown")
-    classes: dict[str, tuple[str, ...]]
-
-
-class Utility(_Model):
+class Utility(Finding):
     """What is left to use."""
 
     distortion: float | None = Field(description="mean distance that a record moved")
     mnag: float | None = Field(description="mean NAG of the others less that of the suppressed")
 
 
-class Evidence(_Model):
+class Evidence(Finding):
     """The audit of one release, or of an original alone."""
 
     version: str = Field("", description="of withhold")
@@ -234,11 +163,11 @@ class Evidence(_Model):
     def mnag(self) -> float | None:
         """Mean NAG over preserved and hidden less mean NAG over suppressed; None if undefined."""
         gains = {n: a.nag for n, a in self.attributes.items()}
-        hidden = [g for n, g in gains.items() if n in self.suppressed and g is not None]
+        leaks = [g for n, g in gains.items() if n in self.suppressed and g is not None]
         useful = [g for n, g in gains.items() if n not in self.suppressed and g is not None]
-        if not hidden or not useful:
+        if not leaks or not useful:
             return None
-        return sum(useful) / len(useful) - sum(hidden) / len(hidden)
+        return sum(useful) / len(useful) - sum(leaks) / len(leaks)
 
     @computed_field  # type: ignore[prop-decorator]
     @property

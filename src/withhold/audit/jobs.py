@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import call
 from typing import Any
 
 from withhold.audit import picture
@@ -101,13 +102,9 @@ class Jobs:
         stage: Any,
     ) -> None:
         costs = [(cost, task) for _, task, cost in tasks]
-        results: dict[int, Any] = dict(run_all(_call, costs, workers=workers, stage=stage))
+        results: dict[int, Any] = dict(run_all(call, costs, workers=workers, stage=stage))
         for i, (where, _, _) in enumerate(tasks):  # in the order of the ladder, whoever was first
             if isinstance(where, str):
                 self.pictures[where] = results[i]
             else:
                 where.append(results[i])
-
-
-def _call(task: Any) -> Any:
-    return task()

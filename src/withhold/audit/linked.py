@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
-from withhold.audit.evidence import Linked
+from withhold.audit.findings import Linked
 from withhold.audit.intervals import Z_995, hull, share, wilson
 
 Rows = npt.NDArray[np.int64]

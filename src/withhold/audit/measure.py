@@ -11,7 +11,8 @@ from withhold.attribute import Attribute
 from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray, Prediction, log_shares
 from withhold.audit.choice import Chosen, Reading, choose
-from withhold.audit.evidence import AttributeEvidence, Rung, Tier
+from withhold.audit.evidence import AttributeEvidence
+from withhold.audit.findings import Rung, Tier
 from withhold.audit.linked import linked
 from withhold.audit.metrics import entropy_bits, score
 from withhold.audit.plan import Question

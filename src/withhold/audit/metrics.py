@@ -94,9 +94,11 @@ def accuracy(log_p: FloatArray, truth: Attribute) -> tuple[float, Interval]:
 def entropy_bits(truth: Attribute) -> float:
     """H(S) of the labelled records in bits; of a multi-label attribute the mean over labels."""
     if truth.multilabel:
-        found = [_entropy(np.array([[(c == 0).sum(), (c == 1).sum()]]))[0] for c in truth.codes.T]
+        found = [
+            row_entropy(np.array([[(c == 0).sum(), (c == 1).sum()]]))[0] for c in truth.codes.T
+        ]
         return float(np.mean(found)) if found else 0.0
-    return float(_entropy(truth.counts[None].astype(float))[0])
+    return float(row_entropy(truth.counts[None].astype(float))[0])
 
 
 def cross_entropy_bits(log_p: FloatArray, truth: Attribute) -> float:
@@ -140,7 +142,7 @@ def _class_metrics(
         return _ratio(_ratio(2 * hits, both).sum(axis=1), (both > 0).sum(axis=1))
 
     def bits(w: Weights) -> npt.NDArray[np.float64]:
-        return np.asarray(_entropy(w @ told) - _ratio(w @ surprise, w @ able))
+        return np.asarray(row_entropy(w @ told) - _ratio(w @ surprise, w @ able))
 
     metrics: dict[str, Metric] = {"balanced_accuracy": balanced, "f1": f1, "bits": bits}
     if classes == 2 and len(set(codes.tolist())) == 2:
@@ -204,7 +206,7 @@ def _label_metrics(logits: FloatArray, codes: IntArray, sure: FloatArray) -> dic
         for k in columns:
             ones, zeros = w @ (codes[:, k] == 1), w @ (codes[:, k] == 0)
             spent = _ratio(w @ surprise[:, k], w @ known[:, k])
-            rates.append(_entropy(np.stack([zeros, ones], axis=1)) - spent)
+            rates.append(row_entropy(np.stack([zeros, ones], axis=1)) - spent)
         return _mean(rates, len(w))
 
     metrics: dict[str, Metric] = {"balanced_accuracy": balanced, "bits": bits}
@@ -247,8 +249,8 @@ def _binary_surprise(logits: FloatArray, codes: IntArray) -> npt.NDArray[np.floa
     return np.asarray(np.logaddexp(0.0, -signed) / np.log(2))
 
 
-def _entropy(counts: npt.NDArray[np.float64] | Weights) -> npt.NDArray[np.float64]:
-    """Entropy in bits of each row of counts."""
+def row_entropy(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Entropy in bits of each row of counts, (n, k) to (n,)."""
     p = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
     logs = np.zeros_like(p, dtype=np.float64)
     np.log2(p, out=logs, where=p > 0)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
-from withhold.audit.evidence import Distortion, Map
+from withhold.audit.findings import Distortion, Map
 
 Points = tuple[tuple[float, float], ...]
 _BINS = 30

@@ -11,7 +11,7 @@ import numpy as np
 
 from withhold.audit.attack import Limits
 from withhold.audit.attackers.attacker import Attacker
-from withhold.audit.evidence import Source
+from withhold.audit.findings import Source
 from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question, Seen
 from withhold.audit.split import Split

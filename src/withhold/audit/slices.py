@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.attribute import Attribute
-from withhold.audit.evidence import Slice
+from withhold.audit.findings import Slice
 from withhold.audit.intervals import wilson
 
 _FEWEST = 20  # records that a slice needs to be called the worst

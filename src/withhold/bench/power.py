@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from operator import call
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,7 +29,6 @@ SEEDS = 300  # audits without a leak; one in twenty intervals should miss, and d
 FULL = (2, 10, 50)  # classes of the full leaks
 # Worlds are drawn with these: their parameters were set with other seeds.
 DRAWN = (11, 12)
-AIM = 0.95
 # Beside the planted leaks, two of them made harder than our attackers can follow.
 HARDER: dict[str, Callable[..., World]] = {
     "product, no gap": partial(PLANTED["product"], gap=0.0),
@@ -198,7 +198,7 @@ def measure_leak(
     first = world(seed=seeds[0])
     with progress.stage(f"others on {name}", len(rivals) * 20) as stage:
         tasks = [(20.0, partial(_ask, rival, first, seeds[0])) for rival in rivals.values()]
-        said = dict(run_all(_call, tasks, workers=None, stage=stage))
+        said = dict(run_all(call, tasks, workers=None, stage=stage))
     return Leak(
         name,
         len(first.x),
@@ -258,7 +258,3 @@ def _ask(rival: Rival, world: World, seed: int) -> float:
     codes, test = data.attribute("label").codes, data.parts == "test"
     guess = rival(data.x[~test], codes[~test], data.x[test], seed)
     return float((guess == codes[test]).mean())
-
-
-def _call(task: Callable[[], float]) -> float:
-    return task()

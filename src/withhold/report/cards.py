@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from withhold.audit.evidence import AttributeEvidence, Evidence, Tier
+from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.findings import Tier
 from withhold.report import words
 from withhold.report.charts import Bar, Point, bars, curve, meter
 from withhold.report.tables import FigureRow, RungRow, Slices, figures, ladder, slices

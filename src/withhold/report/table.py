@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from withhold.audit.evidence import AttributeEvidence, Evidence, Linked, Tier
+    from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.findings import Linked, Tier
 
 _COLOURS = {"readable": "bold red", "floor": "bold green", "blind": "bold yellow"}
 

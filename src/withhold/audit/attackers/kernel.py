@@ -123,7 +123,7 @@ def _targets(attribute: Attribute) -> npt.NDArray[np.float32]:
 
 
 def _ridge_value(x: FloatArray, y: Any, x_val: FloatArray, y_val: Any) -> float:
-    """How much of val's targets a ridge regression explains (R², the penalty 1e-3 of the trace)."""
+    """Minus the squared error of a ridge regression on val (penalty: 1e-3 of the mean variance)."""
     mean = y.mean(axis=0)
     gram = (x.T @ x).astype(np.float64)
     gram[np.diag_indices_from(gram)] += 1e-3 * np.trace(gram) / len(gram) + 1e-9

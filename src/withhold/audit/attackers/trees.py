@@ -16,6 +16,7 @@ from withhold.audit.attackers.attacker import (
     log_shares,
     per_label,
 )
+from withhold.audit.metrics import row_entropy
 
 
 @attacker
@@ -120,7 +121,7 @@ def telling(x: FloatArray, attribute: Attribute, most: int) -> npt.NDArray[np.in
     rows = np.flatnonzero(attribute.known)[:20000]
     codes, classes, bins = attribute.codes[rows], len(attribute.classes), 16
     bits = np.empty(d)
-    prior = _entropy(np.bincount(codes, minlength=classes)[None])
+    prior = row_entropy(np.bincount(codes, minlength=classes)[None])
     for start in range(0, d, 64):
         piece = x[rows, start : start + 64]
         edges = np.quantile(piece[:4000], np.arange(1, bins) / bins, axis=0)
@@ -129,7 +130,7 @@ def telling(x: FloatArray, attribute: Attribute, most: int) -> npt.NDArray[np.in
             table = np.bincount(binned * classes + codes, minlength=bins * classes)
             table = table.reshape(bins, classes)
             weight = table.sum(axis=1) / len(codes)
-            bits[start + i] = prior[0] - (weight * _entropy(table)).sum()
+            bits[start + i] = prior[0] - (weight * row_entropy(table)).sum()
     return np.sort(np.argsort(-bits, kind="stable")[:most])
 
 
@@ -157,10 +158,3 @@ def _boost(
         random_state=seed % 2**31,
     )
     return model.fit(x, codes, X_val=x_val, y_val=codes_val) if stop else model.fit(x, codes)
-
-
-def _entropy(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    p = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    logs = np.zeros_like(p)
-    np.log2(p, out=logs, where=p > 0)
-    return np.asarray(-(p * logs).sum(axis=1))
