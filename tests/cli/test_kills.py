@@ -147,14 +147,17 @@ class Killer:
         return True
 
     def reached(self, aim: str) -> bool:
-        """Whether a run is at what the kill is aimed at."""
-        if aim == "checkpoint":
-            return self.work.exists() and any(n.startswith(".") for n in os.listdir(self.work))
-        if aim == "bundle":
-            return self.making.exists()
-        if aim == "renamed":
-            return self.output.exists()
-        return self.beside.exists() and self.beside.stat().st_size >= self.size
+        """Whether a run is at what the kill is aimed at.
+
+        The run moves its files while we look: what is gone between two looks is not there.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            if aim == "checkpoint":
+                return any(name.startswith(".") for name in os.listdir(self.work))
+            if aim == "closing":
+                return self.beside.stat().st_size >= self.size
+            return (self.making if aim == "bundle" else self.output).exists()
+        return False
 
     def stamps(self) -> dict[str, int]:
         """Every file of the run, and when it was written."""
