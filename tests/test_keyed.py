@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from withhold.keyed import keyed_index, keyed_normal, keyed_words, make_key
+from withhold.keyed import keyed_normal, keyed_uniform, keyed_words, make_key
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
 
@@ -32,7 +32,7 @@ def test_the_draws_are_the_same_for_ever() -> None:
     x = np.array([[0.0, 1.0], [-2.5, 3.0]], np.float32)
     assert make_key(0, x).hex()[:16] == "69df163124a43231"
     assert keyed_words(KEY, x, 2).tolist() == [[621129630, 372154784], [857725554, 1035377807]]
-    assert keyed_index(KEY, x, 10).tolist() == [4, 1]
+    assert keyed_uniform(KEY, x).tolist() == [0.14461801156556453, 0.1997047928723198]
 
 
 @settings(max_examples=50, deadline=None)
@@ -43,7 +43,7 @@ def test_a_draw_belongs_to_its_record(n: int, d: int, seed: int) -> None:
     for draw in (
         lambda v: keyed_words(KEY, v, 3),
         lambda v: keyed_normal(KEY, v),
-        lambda v: keyed_index(KEY, v, 7),
+        lambda v: keyed_uniform(KEY, v),
     ):
         whole = draw(x)
         np.testing.assert_array_equal(draw(x[order]), whole[order])
@@ -55,7 +55,7 @@ def test_no_records_no_draws() -> None:
     x = records(0)
     assert keyed_words(KEY, x, 3).shape == (0, 3)
     assert keyed_normal(KEY, x).shape == (0, 4)
-    assert keyed_index(KEY, x, 3).shape == (0,)
+    assert keyed_uniform(KEY, x).shape == (0,)
 
 
 def test_every_bit_of_a_word_is_a_fair_coin() -> None:
@@ -88,17 +88,12 @@ def test_normal_draws_are_standard_normal(d: int) -> None:
         assert np.abs(np.corrcoef(noise.T) - np.eye(d)).max() < error
 
 
-@pytest.mark.parametrize("choices", [1, 2, 7, 1000])
-def test_indices_are_uniform_and_below_the_number_of_choices(choices: int) -> None:
-    n = 14000
-    index = keyed_index(KEY, records(n), choices)
-    assert index.min() >= 0
-    assert index.max() < choices
-    counts = np.bincount(index, minlength=choices)
-    expected = n / choices
-    chi_square = ((counts - expected) ** 2 / expected).sum()
-    freedom = choices - 1
-    assert chi_square <= freedom + 5 * np.sqrt(2 * freedom)
+def test_uniform_draws_are_uniform_and_strictly_inside() -> None:
+    u = np.sort(keyed_uniform(KEY, records(14000)))
+    assert u[0] > 0
+    assert u[-1] < 1
+    # Kolmogorov's distance at one in a million.
+    assert np.abs(u - (np.arange(14000) + 0.5) / 14000).max() < 2.7 / np.sqrt(14000)
 
 
 def test_negative_zero_is_the_same_record_as_zero() -> None:

@@ -78,7 +78,10 @@ class Bundle:
 
     def release(self, dataset: Dataset, *, keep_labels: bool = False) -> Dataset:
         """The dataset that leaves the house: modified features, suppressed labels left out."""
-        released = dataset.with_features(self.modifier.transform(dataset.x))
+        there = [n for n in self.modifier.needs if n in dataset.attribute_names]
+        released = dataset.with_features(
+            self.modifier.transform(dataset.x, {n: dataset.attribute(n) for n in there})
+        )
         # By column, however this dataset was read: as several binary columns, or excluded.
         gone = {*self.label_columns, *self.roles.suppress}
         present = [c for c in dataset.table.column_names if c in gone]

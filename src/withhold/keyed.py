@@ -48,8 +48,8 @@ def keyed_normal(key: bytes, x: FloatArray) -> FloatArray:
     return noise[:, :d].astype(np.float32)
 
 
-def keyed_index(key: bytes, x: FloatArray, choices: int) -> npt.NDArray[np.int64]:
-    """A uniform index below `choices` for each record, (n,)."""
-    words = keyed_words(key, x, 2).astype(np.uint64)
-    whole = (words[:, 0] << np.uint64(32)) | words[:, 1]
-    return (whole % np.uint64(choices)).astype(np.int64)
+def keyed_uniform(key: bytes, x: FloatArray) -> npt.NDArray[np.float64]:
+    """A uniform number in (0, 1) for each record, (n,)."""
+    words = keyed_words(key, x, 2).astype(np.float64)
+    whole: npt.NDArray[np.float64] = (words[:, 0] * 2**20 + words[:, 1] // 2**12 + 0.5) / 2**52
+    return whole

@@ -2,10 +2,20 @@
 
 from withhold.methods import mass as _mass
 from withhold.methods.baselines import registered as _baselines
+from withhold.methods.channel import Channel
 from withhold.methods.journal import Journal
-from withhold.methods.modifier import Modifier
+from withhold.methods.modifier import Labels, Modifier
 from withhold.methods.registry import Method, get_method, method_names, read_config
 
-__all__ = ["Journal", "Method", "Modifier", "get_method", "method_names", "read_config"]
+__all__ = [
+    "Channel",
+    "Journal",
+    "Labels",
+    "Method",
+    "Modifier",
+    "get_method",
+    "method_names",
+    "read_config",
+]
 
 del _mass, _baselines

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from withhold.errors import UserError
+from withhold.attribute import Attribute
+from withhold.errors import UserError, listing
 
 FloatArray = npt.NDArray[np.float32]
 State = dict[str, npt.NDArray[Any]]
+Labels = Mapping[str, Attribute]  # of the records of one batch, by the attribute's name
 
 
 class Modifier(ABC):
     """transform(x) -> x', same shape; knows nothing of training.
 
     It is pure: what becomes of a record depends on that record (and a key in the state), not on
-    the batch it came in, so one process or many give the same release.
+    the batch it came in, so one process or many give the same release. A modifier may need the
+    record's own label of a suppressed attribute: `needs` names such attributes.
     """
 
     method: ClassVar[str]
@@ -28,8 +32,13 @@ class Modifier(ABC):
     def dimension(self) -> int:
         """Features per record."""
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Attributes whose labels `transform` must be given."""
+        return ()
+
     @abstractmethod
-    def _transform(self, x: FloatArray) -> FloatArray:
+    def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
         """Modified features of checked x: (n, d)."""
 
     @abstractmethod
@@ -45,13 +54,24 @@ class Modifier(ABC):
     def from_state(cls, state: State, settings: dict[str, Any]) -> Modifier:
         """The modifier that was saved."""
 
-    def transform(self, x: FloatArray) -> FloatArray:
+    def transform(self, x: FloatArray, labels: Labels | None = None) -> FloatArray:
         """Modified features, (n, d) float32."""
+        x, labels = self._checked(x, labels)
+        if len(x) == 0:
+            return np.empty((0, self.dimension), np.float32)
+        return self._transform(x, labels)
+
+    def _checked(self, x: FloatArray, labels: Labels | None) -> tuple[FloatArray, Labels]:
+        """Features and labels as `_transform` may rely on them."""
         if x.ndim != 2 or x.shape[1] != self.dimension:
             found = x.shape[1] if x.ndim == 2 else f"{x.ndim}-d"
             raise UserError(
                 f"the records have {found} features, the bundle was fitted on {self.dimension}"
             )
-        if len(x) == 0:
-            return np.empty((0, self.dimension), np.float32)
-        return self._transform(np.ascontiguousarray(x, np.float32))
+        absent = [name for name in self.needs if name not in (labels or {})]
+        if absent:
+            raise UserError(
+                f"this bundle needs the label of {listing(absent)} for every record it transforms,"
+                " and the data has none; add it, or fit without labels (use_labels: false)"
+            )
+        return np.ascontiguousarray(x, np.float32), {n: (labels or {})[n] for n in self.needs}

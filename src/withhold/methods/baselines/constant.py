@@ -8,32 +8,28 @@ import numpy as np
 
 from withhold.dataset import Dataset
 from withhold.methods.baselines.config import NoConfig
+from withhold.methods.channel import Channel
 from withhold.methods.journal import Journal
-from withhold.methods.modifier import FloatArray, Modifier, State
+from withhold.methods.modifier import FloatArray, Labels, State
 from withhold.methods.registry import method
 from withhold.progress import Progress
 from withhold.roles import Roles
 
 
-class ConstantModifier(Modifier):
-    """x' = mean, (d,)."""
+class ConstantModifier(Channel):
+    """x' = mean of the training part: a codebook of one code."""
 
     method = "constant"
 
     def __init__(self, mean: FloatArray) -> None:
-        self.mean = mean
+        self.codes, self.key = mean[None], b"one code needs no key"
 
-    @property
-    def dimension(self) -> int:
-        """Features per record."""
-        return len(self.mean)
-
-    def _transform(self, x: FloatArray) -> FloatArray:
-        return np.broadcast_to(self.mean, x.shape).copy()
+    def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
+        return np.ones((len(x), 1), np.float32)
 
     def state(self) -> State:
         """The mean."""
-        return {"mean": self.mean}
+        return {"mean": self.codes[0]}
 
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any]) -> ConstantModifier:

@@ -9,7 +9,7 @@ import numpy as np
 from withhold.dataset import Dataset
 from withhold.methods.baselines.config import NoConfig
 from withhold.methods.journal import Journal
-from withhold.methods.modifier import FloatArray, Modifier, State
+from withhold.methods.modifier import FloatArray, Labels, Modifier, State
 from withhold.methods.registry import method
 from withhold.progress import Progress
 from withhold.roles import Roles
@@ -28,7 +28,7 @@ class IdentityModifier(Modifier):
         """Features per record."""
         return self._dimension
 
-    def _transform(self, x: FloatArray) -> FloatArray:
+    def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
         return x.copy()
 
     def state(self) -> State:

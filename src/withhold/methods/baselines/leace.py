@@ -17,7 +17,7 @@ from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.methods.baselines.config import NoConfig
 from withhold.methods.journal import Journal
-from withhold.methods.modifier import FloatArray, Modifier, State
+from withhold.methods.modifier import FloatArray, Labels, Modifier, State
 from withhold.methods.registry import method
 from withhold.progress import Progress
 from withhold.roles import Roles
@@ -36,7 +36,7 @@ class LeaceModifier(Modifier):
         """Features per record."""
         return len(self.mean)
 
-    def _transform(self, x: FloatArray) -> FloatArray:
+    def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
         # einsum-free and in double: the erased directions must vanish exactly, whatever the batch.
         wide = x.astype(np.float64) - self.mean
         change = (wide @ self.right.T.astype(np.float64)) @ self.left.T.astype(np.float64)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from withhold.dataset import Dataset
 from withhold.keyed import keyed_normal, make_key
 from withhold.methods.journal import Journal
-from withhold.methods.modifier import FloatArray, Modifier, State
+from withhold.methods.modifier import FloatArray, Labels, Modifier, State
 from withhold.methods.registry import method
 from withhold.progress import Progress
 from withhold.roles import Roles
@@ -39,7 +39,7 @@ class NoiseModifier(Modifier):
         """Features per record."""
         return len(self.scale)
 
-    def _transform(self, x: FloatArray) -> FloatArray:
+    def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
         return x + self.scale * keyed_normal(self.key, x)
 
     def state(self) -> State:

@@ -8,9 +8,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.dataset import Dataset
-from withhold.keyed import keyed_index, make_key
+from withhold.keyed import make_key
+from withhold.methods.channel import Channel
 from withhold.methods.journal import Journal
-from withhold.methods.modifier import FloatArray, Modifier, State
+from withhold.methods.modifier import FloatArray, Labels, State
 from withhold.methods.registry import method
 from withhold.progress import Progress
 from withhold.roles import Roles
@@ -24,28 +25,24 @@ class RandomSubstituteConfig(BaseModel):
     candidates: int = Field(1024, ge=1, description="training records to draw from")
 
 
-class RandomSubstituteModifier(Modifier):
-    """x' = c_j, j uniform and derived from the record and a key; candidates: (m, d).
+class RandomSubstituteModifier(Channel):
+    """x' = c_j, j uniform and derived from the record and a key; codes: (m, d).
 
-    The candidates are real records of real people: a baseline to measure against, not to release.
+    The codes are real records of real people: a baseline to measure against, not to release.
     """
 
     method = "random-substitute"
 
-    def __init__(self, candidates: FloatArray, key: bytes) -> None:
-        self.candidates, self.key = candidates, key
+    def __init__(self, codes: FloatArray, key: bytes) -> None:
+        self.codes, self.key = codes, key
 
-    @property
-    def dimension(self) -> int:
-        """Features per record."""
-        return int(self.candidates.shape[1])
-
-    def _transform(self, x: FloatArray) -> FloatArray:
-        return self.candidates[keyed_index(self.key, x, len(self.candidates))]
+    def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
+        shape = (len(x), len(self.codes))
+        return np.full(shape, 1 / len(self.codes), np.float32)
 
     def state(self) -> State:
         """Candidates, and the key."""
-        return {"candidates": self.candidates, "key": np.frombuffer(self.key, np.uint8)}
+        return {"candidates": self.codes, "key": np.frombuffer(self.key, np.uint8)}
 
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any]) -> RandomSubstituteModifier:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from withhold.methods.modifier import FloatArray, Modifier, State
+from withhold.methods.modifier import FloatArray, Labels, Modifier, State
 from withhold.nets.device import core_count, threads
 from withhold.nets.mlp import aligned, aligned_width
 from withhold.nets.modifier import modify
@@ -33,7 +33,7 @@ class MassModifier(Modifier):
         """Features per record."""
         return len(self.space.mean)
 
-    def _transform(self, x: FloatArray) -> FloatArray:
+    def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
         out = np.empty_like(x)
         starts = range(0, len(x), self.block)
         # One thread a block, for the same reason: how many share a block decides the last bits

@@ -1,0 +1,57 @@
+"""A modifier with finitely many outputs: the kind of release that can be certified.
+
+Each record becomes one of N codes, J ~ W(j | x). Whatever an attacker does, it is a function of
+one index, so the best possible one can be computed: see `withhold.certificate`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.keyed import keyed_uniform
+from withhold.methods.modifier import FloatArray, Labels, Modifier
+
+IntArray = npt.NDArray[np.int64]
+
+
+class Channel(Modifier):
+    """x' = c_J with J ~ W(. | x), drawn by a keyed hash of the record.
+
+    The draw is the inverse of W's distribution function at a uniform number that belongs to the
+    record: who asks twice gets the same code, who lacks the key cannot tell it from chance.
+    """
+
+    codes: FloatArray  # (N, d)
+    key: bytes
+
+    @property
+    def dimension(self) -> int:
+        """Features per record."""
+        return int(self.codes.shape[1])
+
+    @abstractmethod
+    def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
+        """W(j | x) of checked x: (n, d) -> (n, N); rows sum to 1."""
+
+    def probabilities(self, x: FloatArray, labels: Labels | None = None) -> FloatArray:
+        """W(j | x): (n, d) -> (n, N); rows sum to 1."""
+        x, labels = self._checked(x, labels)
+        if len(x) == 0:
+            return np.empty((0, len(self.codes)), np.float32)
+        return self._probabilities(x, labels)
+
+    def draw(self, x: FloatArray, labels: Labels | None = None) -> IntArray:
+        """The code of each record: (n, d) -> (n,)."""
+        w = self.probabilities(x, labels)
+        total = np.cumsum(w, axis=1, dtype=np.float64)
+        u = keyed_uniform(self.key, np.ascontiguousarray(x, np.float32))
+        # Scaled by the row's own sum, so that rounding never leads past the last code.
+        below = total < (u * total[:, -1])[:, None]
+        place: IntArray = np.minimum(below.sum(axis=1), w.shape[1] - 1)
+        return place
+
+    def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
+        return self.codes[self.draw(x, labels)]
