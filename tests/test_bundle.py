@@ -17,7 +17,7 @@ from safetensors.numpy import load as load_tensors
 
 import withhold.bundle
 from support import TINY, mixed
-from withhold.bundle import FILES, Bundle, bundle_digest, load_bundle, save_bundle
+from withhold.bundle import EXTRA, FILES, Bundle, bundle_digest, load_bundle, save_bundle
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
@@ -248,7 +248,7 @@ def test_an_older_bundle_is_replaced_whole(folder: Path, tmp_path: Path) -> None
     constant = fit_bundle(mixed(), ROLES, method="constant")
     save_bundle(constant, folder)
     assert load_bundle(folder).method == "constant"
-    assert {f.name for f in folder.iterdir()} == {*FILES, "SHA256SUMS"}
+    assert {f.name for f in folder.iterdir()} == {*FILES, *EXTRA, "SHA256SUMS"}
     assert [f.name for f in tmp_path.iterdir()] == ["bundle"]
 
 

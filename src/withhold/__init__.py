@@ -9,14 +9,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from withhold.audit.evaluate import evaluate as audit
     from withhold.bundle import load_bundle as load
+    from withhold.certificate.certify import certify
     from withhold.dataset import Dataset
     from withhold.suppressor import Suppressor
 
-__all__ = ["Dataset", "Suppressor", "__version__", "audit", "load"]
+__all__ = ["Dataset", "Suppressor", "__version__", "audit", "certify", "load"]
 
 _WHERE = {
     "Dataset": ("withhold.dataset", "Dataset"),
     "Suppressor": ("withhold.suppressor", "Suppressor"),
+    "certify": ("withhold.certificate.certify", "certify"),
     "load": ("withhold.bundle", "load_bundle"),
 }
 

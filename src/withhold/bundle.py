@@ -3,7 +3,9 @@
     bundle.json          method, settings, roles, seed, versions, digest of the input
     weights.safetensors  the modifier's arrays
     history.json         the training metrics, stage by stage
-    SHA256SUMS           hashes of the three; `sha256sum -c` reads it too
+    seen.safetensors     hashes of the records that the fit used   } of a release of finitely
+    certificate.json     the bound on every attacker               } many codes
+    SHA256SUMS           hashes of all of them; `sha256sum -c` reads it too
 
 Nothing in it is code, and loading runs none. Nothing in it depends on when or how often the fit was
 interrupted: the same data, settings and seed give the same bytes on the same machine.
@@ -32,11 +34,14 @@ from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.feasibility import checked_columns, telling_columns
 from withhold.methods import Modifier, get_method
+from withhold.methods.modifier import State
 from withhold.roles import Roles
+from withhold.seen import Seen
 from withhold.tables import bare_schema
 
 SCHEMA = 1
 FILES = ("bundle.json", "weights.safetensors", "history.json")
+EXTRA = ("seen.safetensors", "certificate.json")  # where there are any
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,8 @@ class Bundle:
     input: dict[str, Any]
     versions: dict[str, str]
     history: list[dict[str, Any]]
+    seen: Seen | None = None
+    certificate: dict[str, Any] | None = None
 
     @property
     def method(self) -> str:
@@ -156,6 +163,10 @@ def save_bundle(bundle: Bundle, folder: str | Path) -> None:
         ),
         "history.json": json.dumps(bundle.history, indent=1).encode() + b"\n",
     }
+    if bundle.seen is not None:
+        contents["seen.safetensors"] = save(bundle.seen.arrays())
+    if bundle.certificate is not None:
+        contents["certificate.json"] = json.dumps(bundle.certificate, indent=2).encode() + b"\n"
     with writing_to(target):
         shutil.rmtree(made, ignore_errors=True)
         made.mkdir()
@@ -193,10 +204,9 @@ def load_bundle(folder: str | Path) -> Bundle:
             f"bundle {path} has schema {text.get('schema')}, this version reads {SCHEMA};"
             " fit it again with this version"
         )
-    try:
-        state = load(contents["weights.safetensors"])
-    except safetensors.SafetensorError as error:
-        raise UserError(f"bundle {path}: weights.safetensors cannot be read ({error})") from error
+    state = _arrays(path, contents, "weights.safetensors")
+    seen = "seen.safetensors" in contents
+    certificate = contents.get("certificate.json")
     kind = get_method(text["method"]).modifier_type
     return Bundle(
         kind.from_state(state, text["modifier"]),
@@ -206,7 +216,16 @@ def load_bundle(folder: str | Path) -> Bundle:
         text["input"],
         text["versions"],
         json.loads(contents["history.json"]),
+        Seen.from_arrays(_arrays(path, contents, "seen.safetensors")) if seen else None,
+        None if certificate is None else json.loads(certificate),
     )
+
+
+def _arrays(path: Path, contents: dict[str, bytes], name: str) -> State:
+    try:
+        return load(contents[name])
+    except safetensors.SafetensorError as error:
+        raise UserError(f"bundle {path}: {name} cannot be read ({error})") from error
 
 
 def bundle_digest(folder: str | Path) -> str:
@@ -226,7 +245,9 @@ def _checked(path: Path) -> dict[str, bytes]:
         )
     written = (path / "SHA256SUMS").read_bytes()
     contents = {}
-    for name in FILES:
+    # Named in the sums, or there: a file taken away is missed, one put there is not trusted.
+    extra = [n for n in EXTRA if f"  {n}\n".encode() in written or (path / n).exists()]
+    for name in (*FILES, *extra):
         try:
             contents[name] = (path / name).read_bytes()
         except OSError as error:

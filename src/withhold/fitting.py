@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import index
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 from pydantic import BaseModel
 
 from withhold.bundle import Bundle, describe
+from withhold.certificate import certify, headline
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.feasibility import feasibility
-from withhold.methods import Journal, Modifier, get_method, read_config
+from withhold.methods import Channel, Journal, Modifier, get_method, read_config
 from withhold.progress import Progress, Silent
 from withhold.roles import Roles
+from withhold.seen import Seen
 
 
 def fit_bundle(
@@ -45,7 +48,22 @@ def fit_bundle(
         progress.say(f"warning: {warning}")
     modifier = get_method(method).fit(split, roles, settings, progress, seed=seed, journal=journal)
     _check_finite(modifier, method)
-    return describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
+    bundle = describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
+    if not isinstance(modifier, Channel):
+        return bundle
+    seen = Seen.of(split.part("train", "val"), modifier.key)
+    return _with_certificate(replace(bundle, seen=seen), dataset, progress)
+
+
+def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> Bundle:
+    """The bundle, certified on the test part where that can be done; else it is said how."""
+    try:
+        certificate = certify(bundle, dataset, progress=progress)
+    except UserError as error:
+        progress.say(f"no certificate: {error}")
+        return bundle
+    progress.say(headline(certificate))
+    return replace(bundle, certificate=certificate.to_dict())
 
 
 def _check_finite(modifier: Modifier, method: str) -> None:

@@ -37,9 +37,14 @@ def keyed_words(key: bytes, x: FloatArray, words: int) -> npt.NDArray[np.uint32]
     return np.frombuffer(bytes(out), "<u4").reshape(len(x), words)
 
 
-def keyed_normal(key: bytes, x: FloatArray) -> FloatArray:
-    """Standard normal noise for each record, (n, d), by Box and Muller."""
-    d = x.shape[1]
+def other_key(key: bytes, purpose: str) -> bytes:
+    """Another key from the same secret: draws for two purposes must not tell of each other."""
+    return hashlib.blake2b(purpose.encode(), key=key, digest_size=32).digest()
+
+
+def keyed_normal(key: bytes, x: FloatArray, width: int | None = None) -> FloatArray:
+    """Standard normal noise for each record, (n, width), by Box and Muller; width d unless set."""
+    d = x.shape[1] if width is None else width
     half = (d + 1) // 2
     words = keyed_words(key, x, 2 * half).astype(np.float64)
     radius = np.sqrt(-2 * np.log((words[:, :half] + 1) / 2**32))

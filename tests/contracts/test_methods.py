@@ -9,7 +9,15 @@ from support import TINY
 from withhold.methods import method_names
 
 # Settings that make a slow method quick; a method that is not here runs with its own.
-QUICK: dict[str, dict[str, Any]] = {"mass": TINY, "random-substitute": {"candidates": 20}}
+QUICK: dict[str, dict[str, Any]] = {
+    "mass": TINY,
+    "mass-it": {
+        "hidden": [8], "critic": [8, 4], "epochs": 2, "batch": 32,
+        "attribute_model": TINY["attribute_model"],
+    },
+    "pass": {"candidates": 20, "hidden": [8], "embedding": 6, "epochs": 2, "batch": 32},
+    "random-substitute": {"candidates": 20},
+}  # fmt: skip
 
 
 def _contract(name: str) -> type[MethodContract]:

@@ -14,7 +14,7 @@ BASELINES = ("identity", "constant", "noise", "random-substitute", "leace")
 
 
 def test_the_methods_are_registered_under_their_names() -> None:
-    assert {"mass", *BASELINES} <= set(method_names())
+    assert {"mass", "mass-it", "pass", *BASELINES} <= set(method_names())
     for name in method_names():
         method = get_method(name)
         assert method.name == name
@@ -26,7 +26,7 @@ def test_an_unknown_method_is_named_with_a_suggestion() -> None:
         get_method("maas")
 
 
-@pytest.mark.parametrize("name", ["mass", *BASELINES])
+@pytest.mark.parametrize("name", ["mass", "mass-it", "pass", *BASELINES])
 def test_every_method_runs_without_settings(name: str) -> None:
     assert read_config(name, None) == read_config(name, {}) == get_method(name).config_type()
 

@@ -37,9 +37,9 @@ class Recipe(BaseModel):
 
     name: str = ""
     title: str
-    kind: Literal["table", "audits", "external", "power", "speed", "audit-speed", "memory"] = (
-        "table"
-    )
+    kind: Literal[
+        "table", "audits", "external", "power", "soundness", "speed", "audit-speed", "memory"
+    ] = "table"
     data: str = ""
     method: str = "mass"
     suppress: str = Field("", description="what the audit of the original looks for")

@@ -54,6 +54,10 @@ def run_recipe(recipe: Recipe, output: Path, *, progress: Progress) -> Any:
         from withhold.bench.power import measure_power
 
         return measure_power(output, progress=progress)
+    if recipe.kind == "soundness":
+        from withhold.bench.soundness import measure_soundness
+
+        return measure_soundness(output, progress=progress)
     if recipe.kind == "speed":
         from withhold.bench.speed import measure_speed
 

@@ -43,6 +43,10 @@ def fit(
     method: Annotated[str, typer.Option(help="How to learn the modifier.")] = "mass",
     config: Annotated[Path | None, typer.Option(help="YAML file of the method's settings.")] = None,
     preset: Annotated[str | None, typer.Option(help="A paper's settings, by name.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help='What may leak (method codebook): "speaker<=floor+1; age<=0.2 bits".'),
+    ] = None,
     raw: Annotated[
         Path | None,
         typer.Option(help="The media the features came from, for views in the raw domain."),
@@ -73,7 +77,9 @@ def fit(
     progress = choose_progress(quiet)
     roles = Roles.of(suppress, preserve)
     settings = read_yaml(config)
-    chosen = read_config(method, settings | ({"preset": preset} if preset else {}))
+    settings |= {"preset": preset} if preset else {}
+    settings |= {"budget": budget} if budget else {}
+    chosen = read_config(method, settings)
     dataset = read_dataset(
         data,
         features=features,

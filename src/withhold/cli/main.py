@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from withhold import __version__
-from withhold.cli import audit, bench, demo, extract, fit, inspect, transform
+from withhold.cli import audit, bench, certify, demo, extract, fit, inspect, transform
 from withhold.errors import UserError
 
 # Threads that wait for each other by spinning make a training step several times slower as soon as
@@ -56,6 +56,7 @@ app.command("inspect")(inspect.inspect)
 app.command("extract")(extract.extract)
 app.command("fit")(fit.fit)
 app.command("transform")(transform.transform)
+app.command("certify")(certify.certify)
 app.command("audit")(audit.audit)
 app.command("bench")(bench.bench)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,8 +12,6 @@ from withhold.errors import listing
 
 if TYPE_CHECKING:
     from withhold.bundle import Bundle
-    from withhold.data.files import Source
-    from withhold.progress import Progress
 
 
 def transform(
@@ -34,22 +30,36 @@ def transform(
     drop: Annotated[
         str, typer.Option(help="Other columns to leave out of the release, comma-separated.")
     ] = "",
+    shape: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            help="Of a codebook: code (its vector), sample (a member made up near it), or index"
+            " (its number, with the table of codes beside the release).",
+        ),
+    ] = "code",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Write the release: modified features, without the columns of the suppressed attributes."""
     from withhold.bundle import load_bundle
     from withhold.data.files import open_source
+    from withhold.streaming import check_shape, codes_path, stream
 
     check_dataset_target(output, data)
     loaded = load_bundle(bundle)
+    form = check_shape(loaded, shape)
+    if form == "index":
+        check_dataset_target(codes_path(output), data, output)
     source = open_source(data)
     progress = choose_progress(quiet)
     names = source.schema.names
     gone = [] if keep_labels else [c for c in loaded.label_columns if c in names]
     gone += [c for c in _asked(drop, names, source.name) if c not in gone]
     spec = features or loaded.feature_spec
-    records = stream(loaded, source, output, features=spec, drop=gone, progress=progress)
+    records = stream(
+        loaded, source, output, features=spec, drop=gone, progress=progress, shape=form
+    )
     kept = {
         attribute: {c: rate for c, rate in columns.items() if c in names and c not in gone}
         for attribute, columns in loaded.tells.items()
@@ -58,10 +68,13 @@ def transform(
     unchecked = [c for c in names if c not in known]
     if as_json:
         result = {"release": str(output), "records": records, "dropped": gone}
+        result |= {"codes": str(codes_path(output))} if form == "index" else {}
         print_json(result | {"tells": kept, "unchecked": unchecked})
     elif not quiet:
         without = f" (left out: {', '.join(gone)})" if gone else ""
         typer.echo(f"{output}: {records:,} records{without}")
+        if form == "index":
+            typer.echo(_compact(loaded, records, output, codes_path(output)))
     for attribute, columns in kept.items():
         if columns:
             shown = ", ".join(f"{c} ({100 * rate:.1f} %)" for c, rate in columns.items())
@@ -88,65 +101,11 @@ def _asked(drop: str, names: list[str], name: str) -> list[str]:
     return columns
 
 
-def stream(
-    bundle: Bundle,
-    source: Source,
-    output: Path,
-    *,
-    features: str,
-    drop: list[str],
-    progress: Progress,
-    rows: int = 4096,
-) -> int:
-    """Read, modify and write batch by batch; returns the number of records.
-
-    Writing a batch (encoding, compression) overlaps with modifying the next: Arrow and torch both
-    work outside the interpreter's lock.
-    """
-    import numpy as np
-    import pyarrow as pa
-
-    from withhold.data.files import FeatureLayout, open_sink
-    from withhold.errors import UserError
-    from withhold.tables import bare_schema
-
-    layout = FeatureLayout.resolve(source.schema, features, name=source.name)
-    fitted = tuple(bundle.input["columns"])
-    if layout.columns != fitted and set(layout.columns) == set(fitted):
-        # The same columns in another order: what the fit saw first must still come first.
-        layout = replace(layout, columns=fitted, names=fitted)
-    keep = [f for f in layout.release_schema(source.schema) if f.name not in drop]
-    schema = bare_schema(pa.schema(keep))
-    dimension = bundle.modifier.dimension
-    done = 0
-    waiting: Future[Any] | None = None
-    with (
-        open_sink(output, schema) as sink,
-        ThreadPoolExecutor(1) as writer,
-        progress.stage(f"transforming {source.name}", source.num_rows) as bar,
-    ):
-        for batch in source.batches(rows=rows):
-            x = np.array(layout.read(batch, start_row=done))
-            if x.shape[1] != dimension:
-                raise UserError(
-                    f"{source.name} has {x.shape[1]:,} features, the bundle was fitted on"
-                    f" {dimension:,}; name the same ones with --features"
-                )
-            x_new = bundle.modifier.transform(x)
-            if not np.isfinite(x_new).all():
-                row = done + int(np.argmin(np.isfinite(x_new).all(axis=1)))
-                raise UserError(
-                    f"row {row} of {source.name} (the first row is 0) is too large to be modified:"
-                    " its release would be NaN or infinite; drop the row"
-                )
-            released = layout.write(batch, x_new)
-            if drop:
-                released = released.drop_columns(drop)
-            if waiting is not None:
-                waiting.result()
-            waiting = writer.submit(sink.write, released)
-            done += len(x)
-            bar.advance(len(x))
-        if waiting is not None:
-            waiting.result()
-    return done
+def _compact(bundle: Bundle, records: int, output: Path, codes: Path) -> str:
+    """How much smaller numbers are than features."""
+    full = 4 * bundle.modifier.dimension
+    files = output.stat().st_size + codes.stat().st_size
+    return (
+        f"{codes}: the table of codes; 2 bytes a record instead of {full:,} ({full // 2:,} times"
+        f" smaller; both files together {files / max(records, 1):,.1f} bytes a record)"
+    )

@@ -1,6 +1,9 @@
 """Methods: ways to learn a modifier. Importing this package registers them all."""
 
+from withhold.methods import codebook as _codebook
 from withhold.methods import mass as _mass
+from withhold.methods import mass_it as _mass_it
+from withhold.methods import substitutes as _substitutes
 from withhold.methods.baselines import registered as _baselines
 from withhold.methods.channel import Channel
 from withhold.methods.journal import Journal
@@ -18,4 +21,4 @@ __all__ = [
     "read_config",
 ]
 
-del _mass, _baselines
+del _codebook, _mass, _mass_it, _substitutes, _baselines

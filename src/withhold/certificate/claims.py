@@ -1,0 +1,152 @@
+"""What a certificate says: a bound per suppressed attribute, and what it rests on.
+
+The contract of `certificate.json`. Accuracies are fractions in 0..1. It holds no time and no path,
+so that the same bundle and the same records give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from withhold.atomic import write_bytes
+from withhold.certificate.bound import By
+from withhold.errors import UserError
+
+SCHEMA = 1
+
+
+class Claim(BaseModel):
+    """A frozen piece of a certificate."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class GroupClaim(Claim):
+    """The same bound for people like these: every group counts as one, however many records."""
+
+    column: str
+    groups: int
+    majority: float
+    plug_in: float
+    slack: float
+    bound: float
+    by: By
+
+
+class NoGroupClaim(Claim):
+    """Why there is no bound for people like these."""
+
+    reason: str
+
+
+class LinkedClaim(Claim):
+    """r records of one class, drawn independently, put together."""
+
+    plug_in: float = Field(description="of these records; no confidence goes with it")
+    bound: float = Field(description="holds with the confidence of the attribute; 1 says nothing")
+
+
+class Lift(Claim):
+    """The code that tells most: P(class | code) / P(class)."""
+
+    code: int
+    of: str = Field(description="the class that it points to")
+    lift: float
+    share: float = Field(description="of records that get this code")
+
+
+class Behind(Claim):
+    """The code with the fewest behind it, of the codes that these records were given."""
+
+    code: int
+    number: int
+    of: str = Field(description="what was counted: a group column, or records")
+
+
+class AttributeClaim(Claim):
+    """No attacker names this attribute of one record more often than `bound`."""
+
+    classes: int
+    records: int
+    missing: int = Field(description="records without a label, left out")
+    majority: float
+    floor: float = Field(description="the best guess from the preserved labels alone")
+    plug_in: float = Field(description="the best attacker on these very records")
+    slack: float = Field(description="bound less plug_in: the price of having so many records")
+    bound: float
+    by: By
+    confidence: float
+    groups: GroupClaim | NoGroupClaim
+    linked: dict[str, LinkedClaim]
+    worst_lift: Lift
+    smallest_behind_code: Behind
+    codes_used: int = Field(description="codes that these records were given")
+
+
+class CertifiedData(Claim):
+    """The records that were counted."""
+
+    name: str
+    records: int
+    part: Literal["test", "all"]
+    sha256: str = Field(description="of the whole file")
+
+
+class Certificate(Claim):
+    """A bound on every attacker, for each suppressed attribute and for several together."""
+
+    schema_: Literal[1] = Field(1, alias="schema")
+    version: str
+    method: str
+    codes: int
+    codebook_sha256: str
+    labels_used: tuple[str, ...]
+    fit_sha256: str = Field(description="of the data of the fit")
+    data: CertifiedData
+    attributes: dict[str, AttributeClaim]
+    assumptions: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The contract of `certificate.json`."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> Certificate:
+        """What `to_dict` gave; refuses another schema."""
+        if found.get("schema") != SCHEMA:
+            raise UserError(
+                f"the certificate has schema {found.get('schema')}, this version reads {SCHEMA};"
+                " certify again with this version"
+            )
+        try:
+            return cls.model_validate(found)
+        except ValidationError as error:
+            where = ".".join(str(p) for p in error.errors()[0]["loc"])
+            raise UserError(f"the certificate is not whole: '{where}' is missing or odd") from error
+
+    def json_bytes(self) -> bytes:
+        """`certificate.json` as bytes."""
+        return json_bytes(self.to_dict())
+
+    def to_json(self, path: str | Path) -> None:
+        """Write it, atomically."""
+        write_bytes(Path(path), self.json_bytes())
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Certificate:
+        """What `to_json` wrote."""
+        try:
+            found = json.loads(Path(path).read_bytes())
+        except ValueError as error:
+            raise UserError(f"{path} is not JSON; certify again") from error
+        return cls.from_dict(found)
+
+
+def json_bytes(found: dict[str, Any]) -> bytes:
+    """A certificate as bytes, the same for a bundle and for a file of its own."""
+    return json.dumps(found, indent=2).encode() + b"\n"

@@ -1,0 +1,70 @@
+"""People like these: each group is one unit, where groups can be counted at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.bundle import Bundle
+from withhold.dataset import Dataset
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The group of each labelled record as 0..G-1 (-1: no label), and the weight of the record.
+
+    A record weighs 1 / (labelled records of its group), so that a group weighs 1.
+    """
+
+    column: str
+    count: int
+    weights: npt.NDArray[np.float64]
+
+
+def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | str:
+    """The groups as units, or in words why they are none."""
+    reason = _no_groups(held, bundle)
+    if reason is not None:
+        return reason
+    codes, known = held.group_codes, attribute.codes >= 0
+    assert codes is not None
+    assert held.group is not None
+    if _alone(attribute.codes[known], codes[known]):
+        return (
+            f"every class of '{attribute.name}' is in one '{held.group}' only: of a new"
+            f" '{held.group}' these records tell nothing"
+        )
+    sizes = np.bincount(codes[known], minlength=int(codes.max(initial=0)) + 1)
+    weights = np.where(known, 1 / np.maximum(sizes[codes], 1), 0.0)
+    return Groups(held.group, int((sizes > 0).sum()), weights)
+
+
+def _no_groups(held: Dataset, bundle: Bundle) -> str | None:
+    """A reason that holds for every attribute alike."""
+    fitted = bundle.input["group"]
+    if held.group is None:
+        return "no group was named; --group says whose records they are"
+    if fitted != held.group or bundle.seen is None:
+        other = "no group" if fitted is None else f"'{fitted}'"
+        return (
+            f"the fit was given {other} and not '{held.group}' as group, so nobody knows which"
+            " it saw; fit again with that --group"
+        )
+    seen = bundle.seen.seen_groups(held)
+    if seen:
+        return (
+            f"{seen:,} '{held.group}' of these records were in the fit already; split by"
+            f" '{held.group}', or certify on others"
+        )
+    return None
+
+
+def _alone(classes: IntArray, groups: IntArray) -> bool:
+    """Whether each class occurs in one group only."""
+    pairs = np.unique(np.stack([classes, groups], axis=1), axis=0)
+    return len(pairs) == len(np.unique(pairs[:, 0]))

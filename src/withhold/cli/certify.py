@@ -1,0 +1,136 @@
+"""`withhold certify`: a bound on every attacker, for releases of finitely many codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from withhold.cli.options import (
+    Exclude,
+    Group,
+    Json,
+    MultiLabel,
+    Quiet,
+    Test,
+    check_target,
+    choose_progress,
+    print_json,
+    read_dataset,
+)
+
+if TYPE_CHECKING:
+    from withhold.bundle import Bundle
+    from withhold.certificate import AttributeClaim, Certificate
+
+
+def certify(
+    bundle: Annotated[Path, typer.Argument(help="Bundle of a fit.", metavar="BUNDLE")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Labelled records that the fit never saw, or the very file of the fit.",
+            metavar="DATA",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Certificate (JSON) to write.")],
+    confidence: Annotated[float, typer.Option(help="How sure the bound is, 0 to 1.")] = 0.95,
+    features: Annotated[
+        str | None, typer.Option(help="Feature columns, where not those of the fit.")
+    ] = None,
+    group: Group = None,
+    exclude: Exclude = None,
+    multilabel: MultiLabel = None,
+    test: Test = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Bound what any attacker, of any power, can read from one released record."""
+    from withhold.bundle import load_bundle
+    from withhold.certificate import certify as certified
+
+    check_target(output, data)
+    loaded = load_bundle(bundle)
+    progress = choose_progress(quiet)
+    dataset = read_dataset(
+        data,
+        features=features or loaded.feature_spec,
+        group=group,
+        exclude=exclude,
+        multilabel=multilabel or _fitted(loaded),
+        test=test,
+        progress=progress,
+    )
+    found = certified(loaded, dataset, confidence=confidence, progress=progress)
+    found.to_json(output)
+    if as_json:
+        print_json(found.to_dict())
+    elif not quiet:
+        _tell(found)
+        typer.echo(f"certificate: {output}")
+
+
+def _fitted(bundle: Bundle) -> list[str]:
+    """The multi-label attributes of the fit, as `--multilabel` takes them."""
+    return [f"{name}={','.join(labels)}" for name, labels in bundle.input["multilabel"].items()]
+
+
+def _tell(found: Certificate) -> None:
+    """A short table, and what it rests on."""
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("attribute", overflow="fold", min_width=9)
+    sizes = list(next(iter(found.attributes.values())).linked)
+    headers = ["majority", "floor", "of one", "new group"]
+    for header in [*headers, *(f"of {r}" for r in sizes)]:
+        table.add_column(header, justify="right", no_wrap=True)
+    for name, a in found.attributes.items():
+        table.add_row(escape(_plain(name)), *_cells(a))
+    console = Console()
+    console.print()
+    console.print(table)
+    console.print()
+    for line in _lines(found):
+        console.print(_plain(line), highlight=False, markup=False, soft_wrap=True)
+
+
+def _cells(a: AttributeClaim) -> list[str]:
+    from withhold.certificate import NoGroupClaim
+
+    people = "–" if isinstance(a.groups, NoGroupClaim) else _points(a.groups.bound)
+    linked = [_points(claim.bound) for claim in a.linked.values()]
+    return [_points(a.majority), _points(a.floor), _points(a.bound), people, *linked]
+
+
+def _lines(found: Certificate) -> list[str]:
+    from withhold.certificate import NoGroupClaim, sentence
+
+    lines = [
+        "in % of cases: what any attacker, however strong, reads at most; of one record, of one of"
+        " a new group, of several of one class at once (loose)",
+        *(f"note: {note}" for note in found.notes),
+    ]
+    for name, a in found.attributes.items():
+        least, worst = a.smallest_behind_code, a.worst_lift
+        lines.append(
+            f"{sentence(name, a)}; {a.codes_used:,} of {found.codes:,} codes used, at least"
+            f" {least.number:,} {least.of} behind each; worst code: '{worst.of}' is"
+            f" {worst.lift:.1f} times as likely as in general"
+        )
+        if isinstance(a.groups, NoGroupClaim):
+            lines.append(f"'{name}' of people like these has no bound: {a.groups.reason}")
+    return [*lines, "assumes:", *(f"- {line}" for line in found.assumptions)]
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _plain(text: str) -> str:
+    """Names come from files: what would steer the terminal is shown as a replacement mark."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

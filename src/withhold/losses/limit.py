@@ -1,0 +1,23 @@
+"""A penalty for information beyond a limit: too much of a suppressed, too little of a preserved.
+
+An attribute model with cross-entropy CE knows H - CE of the attribute's H. Units are nats.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def leak_penalty(cross_entropy: Tensor, *, entropy: float, most: float) -> Tensor:
+    """v^2 + |v| with v = min(CE - H(S) + m, 0): the adversary knows more than m of S."""
+    return _penalty((cross_entropy - entropy + most).clamp(max=0))
+
+
+def loss_penalty(cross_entropy: Tensor, *, entropy: float, least: float) -> Tensor:
+    """v^2 + |v| with v = max(CE - H(U) + n, 0): the model knows less than n of U."""
+    return _penalty((cross_entropy - entropy + least).clamp(min=0))
+
+
+def _penalty(v: Tensor) -> Tensor:
+    """The square pulls hard from afar, the absolute value does not fade near the limit."""
+    return v.square() + v.abs()

@@ -1,0 +1,71 @@
+"""Who must look alike: the joint classes of the suppressed, apart for each preserved value.
+
+The channel is to be balanced over the classes s of the suppressed attributes among records of the
+same preserved value u: J independent of S given U. A *cell* is one pair (s, u) that occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute, combine
+
+IntArray = npt.NDArray[np.int64]
+REST = "(rest)"
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """One class per record: codes (n,), -1 where a label is missing; the last may be `REST`."""
+
+    names: tuple[str, ...]
+    codes: IntArray
+    merged: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """cell (n,) of each record, and the preserved value of each cell (C,)."""
+
+    cell: IntArray
+    preserved: IntArray
+
+
+def as_one(attribute: Attribute) -> Attribute:
+    """A multi-label attribute as one with a class for each set of labels that occurs."""
+    if not attribute.multilabel:
+        return attribute
+    known = np.asarray((attribute.codes >= 0).all(axis=1))
+    codes = np.full(len(attribute.codes), -1, np.int64)
+    sets, place = np.unique(attribute.codes[known], axis=0, return_inverse=True)
+    codes[known] = place.reshape(-1)
+    names = tuple("+".join(np.asarray(attribute.classes)[row == 1]) or "none" for row in sets)
+    return Attribute(attribute.name, "categorical", names, codes)
+
+
+def joint_classes(attributes: Sequence[Attribute], smallest: int = 1) -> Classes:
+    """The joint classes of several attributes; those of fewer than `smallest` records merged."""
+    whole = combine([as_one(a) for a in attributes])
+    counts = whole.counts
+    large = counts >= min(smallest, counts.max(initial=0))
+    merged = int((~large & (counts > 0)).sum())
+    place = np.full(len(counts) + 1, -1, np.int64)  # the last entry is for -1, the missing
+    place[:-1] = np.where(large, np.cumsum(large) - 1, large.sum())
+    names = [n for n, kept in zip(whole.classes, large, strict=True) if kept]
+    return Classes((*names, REST) if merged else tuple(names), place[whole.codes], merged)
+
+
+def cells_of(suppressed: IntArray, preserved: IntArray, fewest: int) -> Cells:
+    """The pairs that occur; a pair of fewer than `fewest` records shares the cell of all such
+    pairs with its preserved value: there are too few of it to be balanced by themselves."""
+    values = int(preserved.max(initial=0)) + 1
+    classes = int(suppressed.max(initial=0)) + 1
+    pair = suppressed * values + preserved
+    few = np.bincount(pair, minlength=classes * values) < fewest
+    pair = np.where(few[pair], classes * values + preserved, pair)
+    found, cell = np.unique(pair, return_inverse=True)
+    return Cells(cell.reshape(-1), found % values)

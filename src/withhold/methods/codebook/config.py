@@ -1,0 +1,71 @@
+"""The settings of `codebook`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+Solver = Literal["self-label", "barycentre", "substitute"]
+
+
+class CodebookConfig(BaseModel):
+    """How many codes, how they are learned, and how much may leak."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solver: Solver = Field("self-label", description="how the channel is learned")
+    use_labels: bool = Field(
+        False, description="the suppressed label is known of every record that is transformed"
+    )
+    codes: int | None = Field(
+        None,
+        ge=2,
+        le=4096,
+        description="outputs; unset: one for every 5 records of a class, 16 to 256",
+    )
+    budget: str | None = Field(
+        None, description='what may leak, e.g. "speaker<=floor+1" or "speaker<=0.2 bits"'
+    )
+    relax: float | None = Field(
+        None,
+        gt=0,
+        description="how dear a class's own use of the codes is; unset: all classes alike",
+    )
+    least: int = Field(5, ge=1, description="people (groups, or records) behind every code")
+    smallest: int = Field(20, ge=1, description="joint classes with fewer records are merged")
+
+    # The barycentre, from which the other solvers start.
+    directions: int = Field(128, ge=1, description="principal directions of the transport")
+    blur: tuple[float, float] = Field((0.04, 0.02), description="entropic weight, first to last")
+    outer: int = Field(6, ge=1, description="moves of the codes")
+    inner: int = Field(15, ge=1, description="steps of the transport between two moves")
+
+    # The network, and the rounds of plan and network.
+    components: int = Field(256, ge=1, description="principal components that the network sees")
+    hidden: tuple[PositiveInt, ...] = Field((512, 256), description="widths")
+    dropout: tuple[Share, ...] = Field((0.3, 0.5, 0.5), description="before each layer")
+    rounds: int = Field(4, ge=1, description="network, plan, network, plan …")
+    epochs: int | None = Field(
+        None, ge=1, description="passes over the records in a round; unset: about 280 steps"
+    )
+    batch: int = Field(512, ge=2, description="records a step, and at most an eighth of them")
+    learning_rate: float = Field(3e-3, gt=0)
+    weight_decay: float = Field(0.01, ge=0)
+    softness: float = Field(0.5, gt=0, description="entropic weight of the plan of a round")
+    penalty: float = Field(4.0, ge=0, description="weight of I(J;S|preserved) in `substitute`")
+
+    @field_validator("dropout")
+    @classmethod
+    def _one_more_than_hidden(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if not value:
+            raise ValueError("name at least one share")
+        return value
+
+    @field_validator("blur")
+    @classmethod
+    def _positive(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if min(value) <= 0:
+            raise ValueError("must be above 0")
+        return value

@@ -1,0 +1,68 @@
+"""The space in which records of different classes are compared.
+
+A record is compared by where it stands among its own class: z = P (x - mu_s) / scale_s, where the
+rows of P are the principal directions of the scatter within classes, each divided by the square
+root of its deviation (dividing by the whole of it makes noise as loud as content; by none of it
+leaks more), and scale_s brings every class to the common spread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+_EXACT = 2048  # features up to which the scatter is decomposed whole
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """means (K, d), directions (d, p), scale (K,): z has mean square length 1."""
+
+    means: Tensor
+    directions: Tensor
+    scale: Tensor
+
+    def place(self, x: Tensor, s: Tensor) -> Tensor:
+        """z (n, p) of records x (n, d) of classes s (n,)."""
+        return ((x - self.means[s]) @ self.directions) / self.scale[s, None]
+
+
+def fit_metric(x: Tensor, s: Tensor, classes: int, directions: int, seed: int) -> Metric:
+    """The metric of records x (n, d) with classes s (n,)."""
+    count = torch.bincount(s, minlength=classes).clamp_min(1)
+    means = torch.zeros(classes, x.shape[1]).index_add_(0, s, x) / count[:, None]
+    vectors, deviation = principal(x - means[s], directions, seed)
+    vectors = vectors / deviation.sqrt()
+    square = ((x - means[s]) @ vectors).square().sum(dim=1)
+    spread = torch.zeros(classes).index_add_(0, s, square) / count
+    # A class of equal records has no spread of its own.
+    typical = square.mean().clamp_min(1e-12)
+    scale = torch.where(spread > 1e-6 * typical, spread, typical).sqrt()
+    return Metric(means, vectors, scale)
+
+
+def principal(x: Tensor, most: int, seed: int) -> tuple[Tensor, Tensor]:
+    """The first principal directions (d, p) of centred x (n, d), and deviations along them (p,).
+
+    Directions along which nothing varies are left out; there is always one.
+    """
+    n, d = x.shape
+    most = min(most, n, d)
+    if d <= _EXACT:
+        values, vectors = torch.linalg.eigh((x.T @ x).double() / n)
+        values, vectors = values.flip(0)[:most], vectors.flip(1)[:, :most]
+        deviation = values.clamp_min(0).sqrt().float()
+    else:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            _, singular, vectors = torch.svd_lowrank(x, q=min(most + 16, n, d), niter=3)
+        deviation, vectors = singular[:most] / n**0.5, vectors[:, :most]
+    kept = deviation > 1e-5 * deviation[0].clamp_min(1e-12)
+    kept[0] = True
+    signed = vectors[:, kept].float()
+    # A direction and its opposite are the same; which one comes out is chance, so it is fixed.
+    top = signed.abs().argmax(dim=0)
+    signed = signed * signed[top, torch.arange(signed.shape[1])].sign()
+    return signed, deviation[kept].clamp_min(1e-12)

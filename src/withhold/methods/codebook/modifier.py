@@ -1,0 +1,152 @@
+"""The frozen result of `codebook`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from withhold.attribute import combine
+from withhold.errors import UserError
+from withhold.keyed import keyed_normal, other_key
+from withhold.methods.blocks import in_fixed_blocks
+from withhold.methods.channel import Channel, IntArray
+from withhold.methods.codebook.cells import REST, as_one
+from withhold.methods.codebook.reader import READERS, Reader
+from withhold.methods.modifier import FloatArray, Labels, State
+
+
+@dataclass(frozen=True, eq=False)
+class Codebook:
+    """Everything that decides a release but the key.
+
+    codes (N, d); weights (N,) are how often each is used; potentials (K, N) where the label is
+    used; `mix` is the share of records that get a code by the weights alone; spread (r, d) is how
+    records lie around their code.
+    """
+
+    reader: Reader
+    codes: FloatArray
+    weights: FloatArray
+    potentials: FloatArray | None
+    mix: float
+    spread: FloatArray
+
+    def keep(self, kept: IntArray) -> Codebook:
+        """The same with some codes only, their indices (M,)."""
+        mask = torch.zeros(len(self.codes), dtype=torch.bool)
+        mask[torch.from_numpy(kept)] = True
+        weights = self.weights[kept] / self.weights[kept].sum()
+        potentials = None if self.potentials is None else self.potentials[:, kept]
+        return replace(
+            self,
+            reader=self.reader.keep(mask),
+            codes=self.codes[kept],
+            weights=weights,
+            potentials=potentials,
+        )
+
+
+class CodebookModifier(Channel):
+    """W(j | x, s) = (1 - mix) softmax_j(reader(x, s) + potentials[s]) + mix weights_j."""
+
+    method = "codebook"
+
+    def __init__(
+        self, book: Codebook, key: bytes, needs: tuple[str, ...], classes: tuple[str, ...]
+    ) -> None:
+        self.book, self.key, self._needs, self.classes = book, key, needs, classes
+        self.codes = book.codes
+        self._potentials = None if book.potentials is None else torch.from_numpy(book.potentials)
+        self._weights = torch.from_numpy(book.weights)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The suppressed attributes, where their labels are used."""
+        return self._needs
+
+    def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
+        # The class travels with the record as one more column.
+        s = self._class_of(labels, len(x)).astype(np.float32)
+        return in_fixed_blocks(self._work, np.column_stack([x, s]), outputs=len(self.codes))
+
+    def _work(self, piece: Tensor) -> Tensor:
+        x, s = piece[:, :-1].contiguous(), piece[:, -1].long()
+        scores = self.book.reader.scores(x, s)
+        if self._potentials is not None:
+            scores = scores + self._potentials[s]
+        w = torch.softmax(scores, dim=1)
+        return w if self.book.mix == 0 else (1 - self.book.mix) * w + self.book.mix * self._weights
+
+    def _class_of(self, labels: Labels, n: int) -> IntArray:
+        """The joint class of each record as the fit numbered it, (n,); 0 where none is needed."""
+        if not self._needs:
+            return np.zeros(n, np.int64)
+        found = combine([as_one(labels[name]) for name in self._needs])
+        number = {name: i for i, name in enumerate(self.classes)}
+        rest = number.get(REST, -1)
+        place = np.array([*(number.get(name, rest) for name in found.classes), -1], np.int64)
+        s = place[found.codes]
+        if (s < 0).any():
+            row = int(np.argmax(s < 0))
+            what = (
+                "has no label" if found.codes[row] < 0 else "has a class that the fit did not see"
+            )
+            raise UserError(
+                f"record {row} (the first is 0) {what} of {', '.join(self._needs)}, which this"
+                " bundle needs; leave it out, or fit without labels (use_labels: false)"
+            )
+        return s
+
+    def sample(self, x: FloatArray, labels: Labels | None = None) -> FloatArray:
+        """A member made up near the code: c_J + e spread, e standard normal by key, (n, d).
+
+        It depends on the record through its code alone, so the certificate holds for it too.
+        """
+        x, labels = self._checked(x, labels)
+        if len(x) == 0:
+            return np.empty((0, self.dimension), np.float32)
+        noise = keyed_normal(other_key(self.key, "sample"), x, len(self.book.spread))
+        return self.codes[self.draw(x, labels)] + noise @ self.book.spread
+
+    def state(self) -> State:
+        """The codes, the reader's arrays, and the key."""
+        book = self.book
+        arrays: State = {
+            "codes": book.codes,
+            "weights": book.weights,
+            "spread": book.spread,
+            "key": np.frombuffer(self.key, np.uint8),
+        }
+        if book.potentials is not None:
+            arrays["potentials"] = book.potentials
+        return arrays | {f"reader.{k}": v for k, v in book.reader.state().items()}
+
+    def settings(self) -> dict[str, Any]:
+        """The reader's kind, the labels that are needed, and their classes in order."""
+        return {
+            "reader": self.book.reader.kind,
+            "sharpness": self.book.reader.sharpness,
+            "mix": self.book.mix,
+            "needs": list(self._needs),
+            "classes": list(self.classes),
+        }
+
+    @classmethod
+    def from_state(cls, state: State, settings: dict[str, Any]) -> CodebookModifier:
+        """The modifier that was saved."""
+        inner = {k.removeprefix("reader."): v for k, v in state.items() if k.startswith("reader.")}
+        reader = READERS[settings["reader"]].from_state(inner, float(settings["sharpness"]))
+        book = Codebook(
+            reader,
+            state["codes"],
+            np.array(state["weights"]),
+            np.array(state["potentials"]) if "potentials" in state else None,
+            float(settings["mix"]),
+            state["spread"],
+        )
+        needs, classes = tuple(settings["needs"]), tuple(settings["classes"])
+        return cls(book, state["key"].tobytes(), needs, classes)

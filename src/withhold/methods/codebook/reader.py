@@ -1,0 +1,139 @@
+"""What a channel reads off a record: a score for every code."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from withhold.methods.codebook.metric import Metric
+from withhold.methods.modifier import State
+from withhold.nets.mlp import aligned, aligned_width
+
+
+class Reader(ABC):
+    """Scores a_j(x, s): (n, d), (n,) -> (n, N), each record by itself."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def scores(self, x: Tensor, s: Tensor) -> Tensor:
+        """Scores of records x (n, d); s (n,) is their class, and 0 where it is not known."""
+
+    @abstractmethod
+    def keep(self, codes: Tensor) -> Reader:
+        """The same with some codes only, (N,) booleans."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Arrays that `from_state` needs."""
+
+    @property
+    @abstractmethod
+    def sharpness(self) -> float:
+        """The number that `from_state` needs beside the arrays."""
+
+
+class MetricReader(Reader):
+    """-|z - c_j|^2 / eps: how near a record, seen among its own class, is to a code."""
+
+    kind = "metric"
+
+    def __init__(self, metric: Metric, codes: Tensor, blur: float) -> None:
+        self.metric, self.codes, self.blur = metric, codes, blur
+
+    def scores(self, x: Tensor, s: Tensor) -> Tensor:
+        """Scores of records x (n, d) of classes s (n,)."""
+        z = self.metric.place(x, s)
+        # Multiplied out, and not torch.cdist, whose way of working depends on the shapes.
+        square = z.square().sum(dim=1, keepdim=True) + self.codes.square().sum(dim=1)
+        return (2 * z @ self.codes.T - square) / self.blur
+
+    def keep(self, codes: Tensor) -> MetricReader:
+        """The same with some codes only."""
+        return MetricReader(self.metric, self.codes[codes], self.blur)
+
+    def state(self) -> State:
+        """Means, directions and scales of the metric, and the codes in it."""
+        m = self.metric
+        tensors = {
+            "means": m.means, "directions": m.directions, "scale": m.scale, "places": self.codes
+        }  # fmt: skip
+        return {k: v.contiguous().numpy() for k, v in tensors.items()}
+
+    @property
+    def sharpness(self) -> float:
+        """1 / eps."""
+        return 1 / self.blur
+
+    @classmethod
+    def from_state(cls, state: State, sharpness: float) -> MetricReader:
+        """The reader that was saved."""
+        t = {k: torch.from_numpy(np.array(v)) for k, v in state.items()}
+        metric = Metric(t["means"], t["directions"], t["scale"])
+        return cls(metric, t["places"], 1 / sharpness)
+
+
+class NetworkReader(Reader):
+    """log q(j | x) / eps of a network: linear layers, ReLU between all but the first two.
+
+    The first layer is the fixed one that standardises and projects (see `network.eyes`).
+    """
+
+    kind = "network"
+
+    def __init__(self, layers: list[nn.Linear], softness: float) -> None:
+        self.layers, self.softness = layers, softness
+        self._wide = aligned(_sequence(layers))
+
+    def scores(self, x: Tensor, s: Tensor) -> Tensor:
+        """Scores of records x (n, d); their class is not looked at."""
+        fill = aligned_width(x.shape[1]) - x.shape[1]
+        out = self._wide(nn.functional.pad(x, (0, fill)))[:, : self.layers[-1].out_features]
+        return torch.log_softmax(out, dim=1) / self.softness
+
+    def keep(self, codes: Tensor) -> NetworkReader:
+        """The same with some codes only."""
+        old = self.layers[-1]
+        last = nn.Linear(old.in_features, int(codes.sum())).requires_grad_(False)
+        last.weight.copy_(old.weight[codes])
+        last.bias.copy_(old.bias[codes])
+        return NetworkReader([*self.layers[:-1], last], self.softness)
+
+    def state(self) -> State:
+        """Weights and biases, layer by layer."""
+        return {
+            f"{i}.{name}": tensor.contiguous().numpy()
+            for i, layer in enumerate(self.layers)
+            for name, tensor in layer.state_dict().items()
+        }
+
+    @property
+    def sharpness(self) -> float:
+        """1 / eps."""
+        return 1 / self.softness
+
+    @classmethod
+    def from_state(cls, state: State, sharpness: float) -> NetworkReader:
+        """The reader that was saved."""
+        layers = []
+        for i in range(len(state) // 2):
+            outputs, inputs = state[f"{i}.weight"].shape
+            layer = nn.Linear(inputs, outputs).requires_grad_(False)
+            layer.weight.copy_(torch.from_numpy(np.array(state[f"{i}.weight"])))
+            layer.bias.copy_(torch.from_numpy(np.array(state[f"{i}.bias"])))
+            layers.append(layer)
+        return cls(layers, 1 / sharpness)
+
+
+def _sequence(layers: list[nn.Linear]) -> nn.Sequential:
+    out: list[nn.Module] = [layers[0]]
+    for layer in layers[1:]:
+        out += [layer, nn.ReLU(inplace=True)]
+    return nn.Sequential(*out[:-1])
+
+
+READERS: dict[str, Any] = {kind.kind: kind for kind in (MetricReader, NetworkReader)}

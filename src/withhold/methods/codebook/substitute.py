@@ -1,0 +1,90 @@
+"""The solver `substitute`: a learned channel with I(J; S | preserved) as its penalty.
+
+minimise over q:  E sum_j q_j(x) d(x, c_j) / eps  -  E log sum_{j: v_j = u} q_j(x)
+                  + penalty * I(J; S | U)
+
+The first term is the agnostic one: distance to the code in the metric of the barycentre; without it
+the channel collapses to one code per preserved value. The gradient of the mutual information with
+respect to q_j(x) is log P(j|s,u) / P(j|u): a table of cells and codes, kept as a running mean, so
+no batch need hold a class whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from withhold.methods.codebook.codes import Barycentre, find_barycentre
+from withhold.methods.codebook.learner import Learned, Task
+from withhold.methods.codebook.network import batch_of, log_scores, train_round
+from withhold.methods.codebook.self_label import finish, rounds, start_network
+from withhold.methods.training import epochs_for
+
+_KEEP = 0.9  # of the running tables, at each step
+_TINY = 1e-6
+
+
+def substitute(task: Task) -> Learned:
+    """One round on the plan of the barycentre, then the loss itself."""
+    config = task.config
+    start = find_barycentre(task)
+    first, network = start_network(task, len(start.codes))
+    with torch.no_grad():
+        z = torch.cat([first(part) for part in task.x.split(4096)])
+    rounds(replace(task, config=config.model_copy(update={"rounds": 1})), start, network, z)
+    loss = _Loss(task, start, log_scores(network, z).exp())
+    epochs = epochs_for(config.epochs, len(z), batch_of(len(z), config), steps=280)
+    for number in range(1, config.rounds):
+        name = f"{task.name} substitute {number}"
+        stage = task.journal.stage(
+            name, data=task.digest, seed=task.seed, codes=task.codes,
+            config=config.model_dump(mode="json"),
+        )  # fmt: skip
+        with task.progress.stage(name, epochs) as bar:
+            train_round(
+                network, z, loss, config,
+                name=name, seed=task.seed, epochs=epochs, stage=stage, bar=bar,
+            )  # fmt: skip
+        loss = _Loss(task, start, log_scores(network, z).exp())
+    return finish(task, start, network, z, first)
+
+
+class _Loss:
+    """The three terms of a batch, and the running tables P(j | cell)."""
+
+    def __init__(self, task: Task, start: Barycentre, q: Tensor) -> None:
+        self.task, self.start, self.reader = task, start, start.reader()
+        cells = len(task.value_of_cell)
+        self.table = torch.zeros(cells, q.shape[1]).index_add_(0, task.cell, q)
+        self.count = torch.bincount(task.cell, minlength=cells).float()
+        self.table = self.table / self.count[:, None]
+
+    def __call__(self, scores: Tensor, rows: Tensor) -> Tensor:
+        """Loss of log-scores (b, N) of the records `rows` (b,)."""
+        task = self.task
+        q = torch.softmax(scores, dim=1)
+        cell, u = task.cell[rows], task.u[rows]
+        with torch.no_grad():
+            far = -self.reader.scores(task.x[rows], task.s[rows]) * self.reader.blur
+            self._follow(q, cell)
+            told = self._told()[cell]
+        right = (q * self.start.stands[u]).sum(dim=1).clamp_min(_TINY)
+        terms = (q * (far / task.config.softness + task.config.penalty * told)).sum(dim=1)
+        return (terms - right.log()).mean()
+
+    def _follow(self, q: Tensor, cell: Tensor) -> None:
+        """Move the rows of the cells in this batch towards it, by how much of them it holds."""
+        total = torch.zeros_like(self.table).index_add_(0, cell, q)
+        here = torch.bincount(cell, minlength=len(self.table)).float()[:, None]
+        step = (1 - _KEEP) * (here > 0) * (here / (here + 1))
+        self.table += step * (total / here.clamp_min(1) - self.table)
+
+    def _told(self) -> Tensor:
+        """log P(j | cell) / P(j | preserved value of the cell), (C, N)."""
+        value = self.task.value_of_cell
+        by_value = torch.zeros(self.task.values, self.table.shape[1])
+        by_value.index_add_(0, value, self.table * self.count[:, None])
+        by_value = by_value / by_value.sum(dim=1, keepdim=True)
+        return (self.table + _TINY).log() - (by_value[value] + _TINY).log()

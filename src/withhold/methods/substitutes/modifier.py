@@ -1,0 +1,93 @@
+"""The frozen result of `pass`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from withhold.methods.blocks import BLOCK, in_fixed_blocks
+from withhold.methods.channel import Channel, IntArray
+from withhold.methods.modifier import FloatArray, Labels, State
+from withhold.methods.saved import network_of, network_state, space_of, space_state
+from withhold.nets.mlp import aligned, aligned_width, unit
+from withhold.nets.space import Space
+
+
+class PassModifier(Channel):
+    """x' = c_J, P(J = j | x) = softmax(cos(f(x), g_j) / tau), J derived from the record and a key.
+
+    codes: (N, d), training records as they were; embeddings g: (N, h), unit length.
+    """
+
+    method = "pass"
+    rows = 4 * BLOCK  # records whose probabilities over the candidates are held at once
+
+    def __init__(
+        self,
+        codes: FloatArray,
+        key: bytes,
+        embed: nn.Sequential,
+        embeddings: Tensor,
+        space: Space,
+        *,
+        temperature: float,
+    ) -> None:
+        self.codes, self.key, self.space = codes, key, space
+        self.embed, self.embeddings, self.temperature = embed, embeddings, temperature
+        self._aligned = aligned(embed)
+        self._choose = aligned(_scores(embeddings, temperature))
+        # What fills the width up is no candidate and is never drawn.
+        width = aligned_width(len(codes))
+        self._absent = torch.arange(width) >= len(codes)
+
+    def draw(self, x: FloatArray, labels: Labels | None = None) -> IntArray:
+        """The candidate of each record, (n,), by pieces: n times N numbers may be many."""
+        pieces = [x[i : i + self.rows] for i in range(0, max(len(x), 1), self.rows)]
+        return np.concatenate([super(PassModifier, self).draw(piece) for piece in pieces])
+
+    def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
+        return in_fixed_blocks(self._softmax, x, outputs=len(self.codes))
+
+    def _softmax(self, x: Tensor) -> Tensor:
+        d = self.dimension
+        z = nn.functional.pad(self.space.enter(x), (0, aligned_width(d) - d))
+        scores: Tensor = self._choose(unit(self._aligned(z)))
+        p = scores.masked_fill(self._absent, -torch.inf).softmax(dim=1)
+        return p[:, : len(self.codes)]
+
+    def state(self) -> State:
+        """Candidates, their embeddings, the network f, the space, and the key."""
+        return network_state(self.embed) | space_state(self.space) | {
+            "candidates": self.codes,
+            "embeddings": self.embeddings.numpy(),
+            "key": np.frombuffer(self.key, np.uint8),
+        }  # fmt: skip
+
+    def settings(self) -> dict[str, Any]:
+        """The radius of the space, and tau."""
+        return {"radius": self.space.radius, "temperature": self.temperature}
+
+    @classmethod
+    def from_state(cls, state: State, settings: dict[str, Any]) -> PassModifier:
+        """The modifier that was saved."""
+        return cls(
+            state["candidates"],
+            state["key"].tobytes(),
+            network_of(state),
+            torch.from_numpy(np.array(state["embeddings"])),
+            space_of(state, settings),
+            temperature=float(settings["temperature"]),
+        )
+
+
+def _scores(embeddings: Tensor, temperature: float) -> nn.Sequential:
+    """f(x) of unit length to cos(f(x), g_j) / tau, as a layer like any other."""
+    count, features = embeddings.shape
+    layer = nn.Linear(features, count)
+    with torch.no_grad():
+        layer.weight.copy_(embeddings / temperature)
+        layer.bias.zero_()
+    return nn.Sequential(layer)
