@@ -17,6 +17,7 @@ from withhold.attribute import Attribute
 from withhold.audit import picture
 from withhold.audit.attack import Limits
 from withhold.audit.attackers.attacker import Attacker, FloatArray, Prediction
+from withhold.audit.certified import prove
 from withhold.audit.evidence import Evidence
 from withhold.audit.gate import check_gate, parse_gate, require_measured
 from withhold.audit.jobs import Jobs
@@ -27,6 +28,7 @@ from withhold.audit.plan import Question, Seen, ladder, not_asked, questions, us
 from withhold.audit.provenance import notes, settings, source
 from withhold.audit.split import Split
 from withhold.audit.views import Views
+from withhold.certificate import Certificate
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.feasibility import feasibility
@@ -50,6 +52,7 @@ def evaluate(
     models: Mapping[str, Prediction] | None = None,
     attackers: Sequence[Attacker] | None = None,
     quick: bool = False,
+    certificate: Certificate | None = None,
     fail_if: str | Iterable[str] | None = None,
     seed: int = 0,
     workers: int | None = None,
@@ -66,8 +69,9 @@ def evaluate(
     `same_order` vouches for the order of records where nothing else tells which is which.
     `joint` adds attributes made of several (`gender,accent`); `hidden` names the other attributes
     to measure; `id` names the column that tells records; `models` gives models of the originals
-    that exist already (the frozen ones of a method); `attackers` another ladder; `fail_if` a gate;
-    `quick` a smaller audit, which is a weaker one.
+    that exist already (the frozen ones of a method); `attackers` another ladder; `certificate` the
+    bound on every attacker, which is checked against the release; `fail_if` a gate; `quick` a
+    smaller audit, which is a weaker one.
     """
     clock = _Clock()
     progress = progress or Silent()
@@ -89,6 +93,9 @@ def evaluate(
     gate = None if fail_if is None else parse_gate(fail_if, [q.name for q in asks])
     if gate is not None:
         require_measured(gate, _tiers(matched, draws))
+    proof = None
+    if certificate is not None:
+        proof = prove(certificate, matched, asks, draws=len(draws) + 1)
     rungs = tuple(attackers) if attackers is not None else ladder(quick)
     for name in models or {}:
         if name not in {q.name for q in asks}:
@@ -140,6 +147,7 @@ def evaluate(
                     others=_slices(original, others, q),
                     group=original.group,
                     seed=seed,
+                    certificate=None if proof is None else proof.of.get(q.name),
                 )
                 bar.advance()
     test = split.test
@@ -156,11 +164,13 @@ def evaluate(
         distortion=moved,
         map=_map(jobs.pictures, asks, shown),
         gate=None if gate is None else check_gate(gate, found),
+        certificate=None if proof is None else proof.source,
         settings=how,
         seconds=clock.seconds,
         notes=notes(
             matched, after, split, original, quick=quick, draws=draws, drawn_here=drawn_here
         )
+        + (() if proof is None else proof.notes)
         + unasked,
     )
 

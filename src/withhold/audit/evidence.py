@@ -12,6 +12,7 @@ from pydantic import Field, computed_field
 
 from withhold.atomic import write_bytes
 from withhold.attribute import Kind
+from withhold.audit.certified import Certified, CertifiedRelease
 from withhold.audit.findings import Distortion, Finding, Linked, Map, Rung, Slice, Source, Tier
 from withhold.audit.gate import GateResult
 from withhold.audit.metrics import Score
@@ -116,7 +117,20 @@ class AttributeEvidence(Finding):
         """H(S) less the best held-out cross-entropy, in bits, at least 0: usable information."""
         return max([tier.bits for tier in self.tiers.values() if isinstance(tier, Tier)], default=0)
 
-    certificate: None = Field(None, description="a bound on every attacker, where there is one")
+    certificate: Certified | None = Field(
+        None, description="a bound on every attacker, where there is one"
+    )
+
+    @property
+    def best(self) -> Tier:
+        """The best attack on one record at a time, released once: what a certificate bounds."""
+        tiers = [t for t in (self.informed, self.ignorant) if t is not None]
+        return max(tiers, key=lambda tier: tier.accuracy)
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether an attack surely reads more than the certificate says that any can."""
+        return self.certificate is not None and self.best.ci[0] > self.certificate.bound
 
 
 class Utility(Finding):
@@ -138,6 +152,9 @@ class Evidence(Finding):
     distortion: Distortion | None = None
     map: Map | None = None
     gate: GateResult | None = None
+    certificate: CertifiedRelease | None = Field(
+        None, description="where the bounds come from, and what they assume"
+    )
     settings: dict[str, Any] = Field(default_factory=dict)
     seconds: dict[str, float] = Field(default_factory=dict, description="what each part took")
     notes: tuple[str, ...] = ()
@@ -180,7 +197,33 @@ class Evidence(Finding):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def verdict(self) -> str:
-        """One sentence on what an attacker gets."""
+        """One sentence on what an attacker gets, and on what none can."""
+        return "; ".join([self._verdict, *self._certified])
+
+    @property
+    def _certified(self) -> list[str]:
+        """What the certificate adds to the verdict."""
+        said = []
+        for name, a in self.attributes.items():
+            found = a.certificate
+            if found is None:
+                continue
+            bound = f"more than {100 * found.bound:.1f} % of single records"
+            if a.contradicted:
+                said.append(
+                    f"CONTRADICTION: an attack reads {name} of {100 * a.best.accuracy:.1f} %, the"
+                    f" certificate says of no {bound}: do not rely on it"
+                )
+            elif found.bound < 1:
+                doubt = "" if found.checked else ", not checked against the release"
+                said.append(
+                    f"certified: no attacker reads {name} of {bound}"
+                    f" (confidence {100 * found.confidence:g} %{doubt})"
+                )
+        return said
+
+    @property
+    def _verdict(self) -> str:
         if not self.suppressed and self.release is not None:
             return "nothing was named to be suppressed"
         leaks = [

@@ -3,7 +3,8 @@
 One condition is NAME[@WHAT] OP VALUE. An audit FAILS where a condition holds.
 
     NAME   an attribute, or a joint one as it was given (`gender,accent`)
-    WHAT   ignorant, informed, linked, linked5, linked20, repeated, worst; or bits, nag, balanced
+    WHAT   ignorant, informed, linked, linked5, linked20, repeated, worst; or bits, nag, balanced;
+           or certificate, the bound on every attacker
     OP     > >= < <=
     VALUE  a number in points (percent; bits for bits), or floor, majority, original with + or -
 
@@ -31,7 +32,10 @@ _OPS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_WHAT = ("worst", "ignorant", "informed", "linked", "repeated", "bits", "nag", "balanced")
+_WHAT = (
+    *("worst", "ignorant", "informed", "linked", "repeated"),
+    *("bits", "nag", "balanced", "certificate"),
+)
 _BASES = ("floor", "majority", "original")
 
 
@@ -181,8 +185,24 @@ def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, st
         if a.nag is None:
             return None, "NAG is undefined where the original is not read above the majority"
         return 100 * a.nag, "nag"
+    if what == "certificate":
+        return _bound(condition.attribute, a)
     tiers = {n: t for n, t in a.tiers.items() if n == what or (what == "linked" and what in n)}
     if not tiers:
         return None, f"tier '{what}' was not measured (measured: {', '.join(a.tiers)})"
     name = max(tiers, key=lambda n: tiers[n].accuracy)
     return 100 * tiers[name].accuracy, name
+
+
+def _bound(name: str, a: AttributeEvidence) -> tuple[float | None, str]:
+    """The certified bound, where it can be relied on."""
+    if a.certificate is None:
+        return None, f"there is no certificate of '{name}'; give one with --certificate"
+    if not a.certificate.checked:
+        return None, "the certificate was not checked against the release"
+    if a.contradicted:
+        return (
+            None,
+            f"the certificate is contradicted: an attack reads {100 * a.best.accuracy:.2f} %",
+        )
+    return 100 * a.certificate.bound, "certificate"

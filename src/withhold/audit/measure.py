@@ -10,6 +10,7 @@ import numpy.typing as npt
 from withhold.attribute import Attribute
 from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray, Prediction, log_shares
+from withhold.audit.certified import Certified
 from withhold.audit.choice import Chosen, Reading, choose
 from withhold.audit.evidence import AttributeEvidence
 from withhold.audit.findings import Rung, Tier
@@ -32,12 +33,13 @@ def measure(
     others: Mapping[str, Attribute],
     group: str | None,
     seed: int,
+    certificate: Certified | None = None,
 ) -> AttributeEvidence:
     """Choose on val, measure on test, tier by tier.
 
     `outcomes` are of attackers on the release; `models` of models of the originals, on originals
     and (`also`) on the release; with no models the release is the original itself. `repeated` are
-    of attackers on several draws.
+    of attackers on several draws; `certificate` is what is proved of it.
     """
     attribute, parts = question.attribute, question.parts
     val, test = attribute.rows(parts.val), attribute.rows(parts.test)
@@ -96,6 +98,7 @@ def measure(
         units="record" if units is None else str(group),
         seconds=round(sum(o.seconds for o in (*outcomes, *models, *repeated)), 2),
         notes=tuple(notes),
+        certificate=certificate,
     )
 
 

@@ -21,6 +21,7 @@ class AuditSettings(BaseModel):
     quick: bool = False
     id: str | None = None
     group: str | None = None
+    certificate: str | None = Field(None, description="a certificate, or the bundle that has one")
     seed: int = Field(0, ge=0)
 
     @field_validator("suppress", "preserve", mode="before")

@@ -121,7 +121,7 @@ def _fitted(recipe: Recipe, output: Path, progress: Progress) -> Iterator[tuple[
         text = [row.model_dump(mode="json"), recipe.config, recipe.seed, recipe.measure, digest]
         yield (
             row.label,
-            _key(text),
+            row_key(text),
             partial(_fit_and_audit, recipe, row, data, journal, progress),
         )
 
@@ -145,7 +145,7 @@ def _fit_and_audit(
                 progress=progress,
                 journal=journal,
             )
-            draws.append(data.with_features(bundle.modifier.transform(data.x)))
+            draws.append(bundle.release(data, keep_labels=True))
         release, again = draws[0], draws[1:]
     return evaluate(
         data,
@@ -171,7 +171,7 @@ def _external(output: Path, progress: Progress) -> Iterator[tuple[str, str, Any]
         )
 
     for one in make_external(output / "files", progress=progress):
-        yield one.label, _key([one.label, one.note]), partial(audit, one)
+        yield one.label, row_key([one.label, one.note]), partial(audit, one)
 
 
 def _figures(a: AttributeEvidence) -> list[str]:
@@ -189,6 +189,7 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
 
 
-def _key(facts: Any) -> str:
+def row_key(facts: Any) -> str:
+    """What decides a row: where it is the same, what was found stands."""
     text = json.dumps([facts, FULL, withhold.__version__], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -38,8 +38,9 @@ class Recipe(BaseModel):
     name: str = ""
     title: str
     kind: Literal[
-        "table", "audits", "external", "power", "soundness", "speed", "audit-speed", "memory"
-    ] = "table"
+        "table", "audits", "certified", "tradeoff", "external", "power", "soundness", "speed",
+        "codebook-speed", "audit-speed", "memory",
+    ] = "table"  # fmt: skip
     data: str = ""
     method: str = "mass"
     suppress: str = Field("", description="what the audit of the original looks for")
@@ -52,7 +53,7 @@ class Recipe(BaseModel):
     @model_validator(mode="after")
     def _table_is_whole(self) -> Recipe:
         lacking = [n for n in ("data", "measure", "rows") if not getattr(self, n)]
-        if self.kind in ("table", "audits") and lacking:
+        if self.kind in ("table", "audits", "certified", "tradeoff") and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
         return self
 

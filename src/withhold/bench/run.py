@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -40,36 +41,32 @@ FloatArray = npt.NDArray[np.float32]
 ATTACKERS = (MlpLarge(epochs=30, patience=6),)
 
 
+# What runs a kind of recipe; imported when it is asked for.
+KINDS = {
+    "audits": ("audits", "run_audits"),
+    "external": ("audits", "run_audits"),
+    "certified": ("certified", "run_certified"),
+    "tradeoff": ("tradeoff", "run_tradeoff"),
+    "power": ("power", "measure_power"),
+    "soundness": ("soundness", "measure_soundness"),
+    "speed": ("speed", "measure_speed"),
+    "codebook-speed": ("codebook_speed", "measure_codebook_speed"),
+    "audit-speed": ("audit_speed", "measure_audit_speed"),
+    "memory": ("memory", "measure_memory"),
+}
+
+
 def run_recipe(recipe: Recipe, output: Path, *, progress: Progress) -> Any:
     """Run it, or go on where it was interrupted; results go to `output`."""
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"folder {output} cannot be made: {error.strerror}") from error
-    if recipe.kind in ("audits", "external"):
-        from withhold.bench.audits import run_audits
-
-        return run_audits(recipe, output, progress=progress)
-    if recipe.kind == "power":
-        from withhold.bench.power import measure_power
-
-        return measure_power(output, progress=progress)
-    if recipe.kind == "soundness":
-        from withhold.bench.soundness import measure_soundness
-
-        return measure_soundness(output, progress=progress)
-    if recipe.kind == "speed":
-        from withhold.bench.speed import measure_speed
-
-        return measure_speed(output, progress=progress)
-    if recipe.kind == "audit-speed":
-        from withhold.bench.audit_speed import measure_audit_speed
-
-        return measure_audit_speed(output, progress=progress)
-    if recipe.kind == "memory":
-        from withhold.bench.memory import measure_memory
-
-        return measure_memory(output, progress=progress)
+    if recipe.kind != "table":
+        module, name = KINDS[recipe.kind]
+        run = getattr(import_module(f"withhold.bench.{module}"), name)
+        needs_recipe = recipe.kind in ("audits", "external", "certified", "tradeoff")
+        return run(*([recipe] if needs_recipe else []), output, progress=progress)
     return _run_table(recipe, output, progress)
 
 

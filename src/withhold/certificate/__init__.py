@@ -2,6 +2,7 @@
 
 from withhold.certificate.certify import certify
 from withhold.certificate.claims import AttributeClaim, Certificate, GroupClaim, NoGroupClaim
+from withhold.certificate.reading import read_certificate
 from withhold.certificate.words import headline, sentence
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "NoGroupClaim",
     "certify",
     "headline",
+    "read_certificate",
     "sentence",
 ]

@@ -23,6 +23,7 @@ from withhold.certificate.claims import (
 from withhold.certificate.held_out import held_out
 from withhold.certificate.linked import SIZES, linked_bound, linked_plug_in
 from withhold.certificate.people import Groups, groups_of
+from withhold.certificate.released import digests
 from withhold.certificate.tally import Tally
 from withhold.certificate.words import ASSUMPTIONS
 from withhold.certificate.worst import fewest_behind, worst_lift
@@ -76,6 +77,7 @@ def certify(
         version=__version__,
         method=bundle.method,
         codes=len(channel.codes),
+        features=channel.dimension,
         codebook_sha256=_sha(channel),
         labels_used=channel.needs,
         fit_sha256=bundle.input["sha256"],
@@ -88,6 +90,7 @@ def certify(
         },
         assumptions=ASSUMPTIONS,
         notes=tuple(notes),
+        code_digests=digests(channel.codes),
     )
 
 

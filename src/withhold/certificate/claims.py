@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,12 +17,13 @@ from withhold.certificate.bound import By
 from withhold.errors import UserError
 
 SCHEMA = 1
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Claim(BaseModel):
     """A frozen piece of a certificate."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class GroupClaim(Claim):
@@ -33,7 +34,7 @@ class GroupClaim(Claim):
     majority: float
     plug_in: float
     slack: float
-    bound: float
+    bound: Share
     by: By
 
 
@@ -47,7 +48,7 @@ class LinkedClaim(Claim):
     """r records of one class, drawn independently, put together."""
 
     plug_in: float = Field(description="of these records; no confidence goes with it")
-    bound: float = Field(description="holds with the confidence of the attribute; 1 says nothing")
+    bound: Share = Field(description="holds with the confidence of the attribute; 1 says nothing")
 
 
 class Lift(Claim):
@@ -75,11 +76,11 @@ class AttributeClaim(Claim):
     missing: int = Field(description="records without a label, left out")
     majority: float
     floor: float = Field(description="the best guess from the preserved labels alone")
-    plug_in: float = Field(description="the best attacker on these very records")
+    plug_in: Share = Field(description="the best attacker on these very records")
     slack: float = Field(description="bound less plug_in: the price of having so many records")
-    bound: float
+    bound: Share
     by: By
-    confidence: float
+    confidence: Share
     groups: GroupClaim | NoGroupClaim
     linked: dict[str, LinkedClaim]
     worst_lift: Lift
@@ -103,6 +104,7 @@ class Certificate(Claim):
     version: str
     method: str
     codes: int
+    features: int = Field(description="of a code")
     codebook_sha256: str
     labels_used: tuple[str, ...]
     fit_sha256: str = Field(description="of the data of the fit")
@@ -110,14 +112,17 @@ class Certificate(Claim):
     attributes: dict[str, AttributeClaim]
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    code_digests: tuple[str, ...] = Field(description="the beginning of each code's SHA-256")
 
     def to_dict(self) -> dict[str, Any]:
         """The contract of `certificate.json`."""
         return self.model_dump(mode="json", by_alias=True)
 
     @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Certificate:
+    def from_dict(cls, found: Any) -> Certificate:
         """What `to_dict` gave; refuses another schema."""
+        if not isinstance(found, dict):
+            raise UserError("the certificate is none: name a file that withhold certify wrote")
         if found.get("schema") != SCHEMA:
             raise UserError(
                 f"the certificate has schema {found.get('schema')}, this version reads {SCHEMA};"
@@ -127,7 +132,9 @@ class Certificate(Claim):
             return cls.model_validate(found)
         except ValidationError as error:
             where = ".".join(str(p) for p in error.errors()[0]["loc"])
-            raise UserError(f"the certificate is not whole: '{where}' is missing or odd") from error
+            raise UserError(
+                f"the certificate is not whole: '{where}' is missing or odd; certify again"
+            ) from error
 
     def json_bytes(self) -> bytes:
         """`certificate.json` as bytes."""
@@ -142,9 +149,14 @@ class Certificate(Claim):
         """What `to_json` wrote."""
         try:
             found = json.loads(Path(path).read_bytes())
-        except ValueError as error:
+        except OSError as error:
+            raise UserError(f"cannot read {path}: {error.strerror}") from error
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{path} is not JSON; certify again") from error
-        return cls.from_dict(found)
+        try:
+            return cls.from_dict(found)
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from error
 
 
 def json_bytes(found: dict[str, Any]) -> bytes:

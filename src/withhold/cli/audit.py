@@ -57,8 +57,12 @@ def audit(
         str | None,
         typer.Option(
             help='Exit with 3 where one holds: "speaker>floor+2; digit<95" (points; the tier that'
-            " reads most, or NAME@TIER)."
+            " reads most, or NAME@TIER, or NAME@certificate)."
         ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(help="The bound on every attacker: a file of withhold certify, or a bundle."),
     ] = None,
     again: Annotated[
         list[Path] | None,
@@ -76,7 +80,10 @@ def audit(
     ] = False,
     config: Annotated[
         Path | None,
-        typer.Option(help="YAML with suppress, preserve, joint, fail_if, quick, seed, id, group."),
+        typer.Option(
+            help="YAML with suppress, preserve, joint, fail_if, quick, seed, id, group,"
+            " certificate."
+        ),
     ] = None,
     features: Features = "x",
     release_features: Annotated[
@@ -96,6 +103,7 @@ def audit(
     """
     from withhold.audit.evaluate import evaluate
     from withhold.audit.settings import AuditSettings
+    from withhold.certificate import read_certificate
     from withhold.dataset import Dataset
     from withhold.errors import UserError
 
@@ -111,7 +119,10 @@ def audit(
         id=id_column,
         group=group,
         seed=seed,
+        certificate=None if certificate is None else str(certificate),
     )
+    # Read first: a mistake costs no reading of the data.
+    proved = None if settings.certificate is None else read_certificate(settings.certificate)
     progress = choose_progress(quiet)
     before = read_dataset(
         original,
@@ -134,6 +145,7 @@ def audit(
         settings.preserve,
         joint=settings.joint,
         fail_if=settings.fail_if or None,
+        certificate=proved,
         again=[read(path) for path in again or []],
         quick=settings.quick,
         id=settings.id,

@@ -10,6 +10,7 @@ from withhold.audit.evidence import AttributeEvidence, Evidence
 from withhold.audit.findings import Tier
 from withhold.report import words
 from withhold.report.charts import Bar, Point, bars, curve, meter
+from withhold.report.proved import in_short
 from withhold.report.tables import FigureRow, RungRow, Slices, figures, ladder, slices
 
 
@@ -22,6 +23,7 @@ class Card:
     found: AttributeEvidence
     tone: str
     sentences: list[Markup]
+    proved: Markup | None
     kept: str
     meter: Markup
     bars: Markup
@@ -75,6 +77,7 @@ def _card(index: int, name: str, a: AttributeEvidence, *, alone: bool) -> Card:
         found=a,
         tone=tone,
         sentences=words.sentences(name, a, alone=alone),
+        proved=in_short(name, a),
         kept=words.kept(a, alone=alone),
         meter=meter(a.informed.accuracy, before=None if alone else a.original.accuracy),
         bars=_bars(name, a, tone, alone=alone),

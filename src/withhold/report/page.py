@@ -25,6 +25,7 @@ def render(evidence: Evidence, *, title: str = "Audit") -> str:
     from withhold.report.cards import cards
     from withhold.report.charts import histogram
     from withhold.report.maps import map_view
+    from withhold.report.proved import proved
 
     shown = cards(evidence)
     moved = evidence.distortion
@@ -40,6 +41,7 @@ def render(evidence: Evidence, *, title: str = "Audit") -> str:
             cards=shown,
             suppressed=[c for c in shown if c.found.role == "suppress"],
             kept=[c for c in shown if c.found.role != "suppress"],
+            proved=proved([(c.index, c.name, c.found) for c in shown]),
             shared=shared.rows(evidence),
             histogram=histogram(moved.edges, moved.counts, mean=moved.mean, title="Distances")
             if moved is not None and moved.counts

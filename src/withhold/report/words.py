@@ -117,6 +117,13 @@ def assumptions(evidence: Evidence) -> list[Markup]:
             " found; that does not prove that nothing is there."
         ),
     ]
+    if any(a.certificate is not None for a in evidence.attributes.values()):
+        said.append(
+            Markup(
+                "What is <b>proved</b> is the certificate's: a bound on every attacker, which rests"
+                ' on <a href="#certificate">assumptions of its own</a>.'
+            )
+        )
     units = {a.units for a in evidence.attributes.values()} - {"record"}
     if units:
         said.append(

@@ -21,6 +21,7 @@ from withhold.methods.training import (
     steps_per_epoch,
 )
 from withhold.nets.device import threads, threads_for
+from withhold.nets.dropout import ByteDropout
 from withhold.progress import Stage
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -54,7 +55,7 @@ def body(inputs: int, outputs: int, config: CodebookConfig, seed: int) -> nn.Seq
     layers: list[nn.Module] = []
     for i, (one, two) in enumerate(pairwise(sizes)):
         share = config.dropout[min(i, len(config.dropout) - 1)]
-        layers += [nn.Dropout(share), nn.Linear(one, two), nn.ReLU()]
+        layers += [ByteDropout(share), nn.Linear(one, two), nn.ReLU()]
     made = nn.Sequential(*layers[:-1])
     initialise(made, seed, "codebook")
     return made
@@ -84,10 +85,12 @@ def train_round(
     steps = steps_per_epoch(len(z), batch)
     bar.advance(first)
     work = batch * sum(layer.weight.numel() for layer in network if isinstance(layer, nn.Linear))
-    with threads(threads_for(work)), torch.random.fork_rng(devices=[]):
+    drops = [layer for layer in network if isinstance(layer, ByteDropout)]
+    with threads(threads_for(work)):
         for epoch in range(first, epochs):
             network.train()
-            torch.manual_seed(stage_seed(seed, name, "dropout", epoch))
+            for i, layer in enumerate(drops):
+                layer.reseed(stage_seed(seed, name, "dropout", epoch, i))
             total = 0.0
             draws = epoch_batches(len(z), batch, seeded(seed, name, epoch))
             for step, rows in enumerate(draws):

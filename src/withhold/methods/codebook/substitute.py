@@ -1,11 +1,12 @@
 """The solver `substitute`: a learned channel with I(J; S | preserved) as its penalty.
 
 minimise over q:  E sum_j q_j(x) d(x, c_j) / eps  -  E log sum_{j: v_j = u} q_j(x)
-                  + penalty * I(J; S | U)
+                  + penalty * I(J; S | U) + KL(P(J | U) || b(. | U))
 
-The first term is the agnostic one: distance to the code in the metric of the barycentre; without it
-the channel collapses to one code per preserved value. The gradient of the mutual information with
-respect to q_j(x) is log P(j|s,u) / P(j|u): a table of cells and codes, kept as a running mean, so
+The first term is the agnostic one, the distance to the code in the metric of the barycentre, and
+the last holds the codes in use as often as there: without them the channel collapses to one code
+per preserved value. The gradients of the last two with respect to q_j(x) are
+log P(j|s,u) / P(j|u) and log P(j|u) / b(j|u): tables of cells and codes, kept as running means, so
 no batch need hold a class whole.
 """
 
@@ -69,9 +70,9 @@ class _Loss:
         with torch.no_grad():
             far = -self.reader.scores(task.x[rows], task.s[rows]) * self.reader.blur
             self._follow(q, cell)
-            told = self._told()[cell]
+            price = self._price()[cell]
         right = (q * self.start.stands[u]).sum(dim=1).clamp_min(_TINY)
-        terms = (q * (far / task.config.softness + task.config.penalty * told)).sum(dim=1)
+        terms = (q * (far / task.config.softness + price)).sum(dim=1)
         return (terms - right.log()).mean()
 
     def _follow(self, q: Tensor, cell: Tensor) -> None:
@@ -81,10 +82,12 @@ class _Loss:
         step = (1 - _KEEP) * (here > 0) * (here / (here + 1))
         self.table += step * (total / here.clamp_min(1) - self.table)
 
-    def _told(self) -> Tensor:
-        """log P(j | cell) / P(j | preserved value of the cell), (C, N)."""
+    def _price(self) -> Tensor:
+        """penalty log P(j | cell) / P(j | u) + log P(j | u) / b(j | u), (C, N)."""
         value = self.task.value_of_cell
         by_value = torch.zeros(self.task.values, self.table.shape[1])
         by_value.index_add_(0, value, self.table * self.count[:, None])
-        by_value = by_value / by_value.sum(dim=1, keepdim=True)
-        return (self.table + _TINY).log() - (by_value[value] + _TINY).log()
+        by_value = (by_value / by_value.sum(dim=1, keepdim=True) + _TINY).log()
+        told = (self.table + _TINY).log() - by_value[value]
+        held = by_value - (self.start.log_shares.exp() + _TINY).log()
+        return self.task.config.penalty * told + held[value]

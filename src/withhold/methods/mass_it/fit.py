@@ -91,7 +91,7 @@ def train_generator(
     journal: Journal,
     digest: str,
 ) -> nn.Sequential:
-    """Generator and critics against the penalties, and a step of the models after each of theirs.
+    """Generator and critics against the penalties, and a step of the models with each of theirs.
 
     x: (n, d) on the sphere; `models` in the order of `targets`, trained on x.
     """

@@ -3,6 +3,7 @@
 from withhold.report.charts.bars import Bar, bars
 from withhold.report.charts.curve import Point, curve
 from withhold.report.charts.histogram import histogram
+from withhold.report.charts.limit import limit
 from withhold.report.charts.meter import meter
 from withhold.report.charts.scatter import Colouring, colouring, scatter
 from withhold.report.charts.strip import strip
@@ -15,6 +16,7 @@ __all__ = [
     "colouring",
     "curve",
     "histogram",
+    "limit",
     "meter",
     "scatter",
     "strip",

@@ -1,0 +1,161 @@
+"""A certificate beside the attacks: checked against the release, then told attribute by attribute.
+
+A release of code vectors can be checked: each of its rows must be one of the codes. One of samples
+or of numbers cannot, and the evidence says so; what is surely another release is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.findings import Finding
+from withhold.audit.pairing import Pair
+from withhold.audit.plan import Question
+from withhold.certificate.claims import AttributeClaim, Certificate, CertifiedData
+from withhold.certificate.released import Rows, compare
+from withhold.errors import UserError, listing
+
+
+class Certified(AttributeClaim):
+    """The bound on every attacker of one attribute."""
+
+    checked: bool = Field(description="whether every released record is one of the codes")
+
+
+class CertifiedRelease(Finding):
+    """Where the bounds come from, and what they assume."""
+
+    version: str = Field(description="of withhold")
+    method: str
+    codes: int
+    codebook_sha256: str
+    fit_sha256: str
+    data: CertifiedData
+    checked: bool = Field(description="whether every released record is one of the codes")
+    others: dict[str, float] = Field(description="bounds on what this audit does not attack")
+    assumptions: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a certificate gives to an audit: a bound by attribute, its source, and notes."""
+
+    of: dict[str, Certified]
+    source: CertifiedRelease
+    notes: tuple[str, ...]
+
+
+def prove(
+    certificate: Certificate, matched: Pair | None, asks: Sequence[Question], *, draws: int
+) -> Proof:
+    """Check the certificate against the release and hand out its bounds.
+
+    Refused is one that is surely of another release, or of other attributes.
+    """
+    if matched is None:
+        raise UserError("a certificate is about a release, and there is none; name the release too")
+    doubt = _doubt(certificate, matched)
+    wanted = [q for q in asks if q.role == "suppress"]
+    names = {q.name: _claim_of(q, certificate) for q in wanted}
+    several = [q.name for q in wanted if q.attribute.multilabel]
+    if not several and not any(names.values()):
+        raise UserError(
+            f"the certificate is about {listing(certificate.attributes)}, and the audit suppresses"
+            f" {listing(names)}; name what was certified with --suppress"
+        )
+    found = {
+        name: Certified(**certificate.attributes[claim].model_dump(), checked=doubt is None)
+        for name, claim in names.items()
+        if claim is not None
+    }
+    source = CertifiedRelease(
+        version=certificate.version,
+        method=certificate.method,
+        codes=certificate.codes,
+        codebook_sha256=certificate.codebook_sha256,
+        fit_sha256=certificate.fit_sha256,
+        data=certificate.data,
+        checked=doubt is None,
+        others={n: a.bound for n, a in certificate.attributes.items() if n not in names.values()},
+        assumptions=certificate.assumptions,
+        notes=certificate.notes,
+    )
+    return Proof(found, source, tuple(_notes(names, several, doubt, draws)))
+
+
+def _doubt(certificate: Certificate, matched: Pair) -> str | None:
+    """Why the release could not be checked; None where it was, and is one of the codes."""
+    release, codes = matched.release, certificate.codes
+    if release.dimension != certificate.features:
+        if _are_numbers(release.x, codes):
+            return "it has the numbers of codes, and not their values"
+        raise UserError(
+            f"the certificate is of another release: its codes have {certificate.features:,}"
+            f" features, {release.name} has {release.dimension:,}"
+        )
+    rows = compare(release.x, certificate.code_digests)
+    if not rows.others:
+        return None
+    if rows.codes:
+        raise UserError(
+            f"{rows.others:,} of the {len(release):,} records of {release.name} are none of the"
+            f" {codes:,} codes of the certificate, so it does not cover them; release what"
+            " withhold transform made, or leave out --certificate"
+        )
+    if matched.identical or _other_codes(rows, codes):
+        raise UserError(
+            f"the certificate is of another release: no record of {release.name} is one of its"
+            f" {codes:,} codes; take that of the bundle which made the release, and no rounded"
+            " values"
+        )
+    return "its records are no codes, as those of a release --as sample are not"
+
+
+def _are_numbers(x: FloatArray, codes: int) -> bool:
+    """Whether these may be codes by number: one column of whole numbers below `codes`."""
+    whole = x.shape[1] == 1 and bool((x == np.round(x)).all())
+    return whole and float(x.min(initial=0)) >= 0 and float(x.max(initial=0)) < codes
+
+
+def _other_codes(rows: Rows, codes: int) -> bool:
+    """Whether few rows come again and again: a codebook, but not this one. Samples differ."""
+    return rows.kinds <= codes and 2 * rows.kinds <= rows.others
+
+
+def _claim_of(question: Question, certificate: Certificate) -> str | None:
+    """The name in the certificate; of several together the order does not matter."""
+    if question.attribute.multilabel:
+        return None
+    if question.name in certificate.attributes:
+        return question.name
+    members = sorted(question.name.split(","))
+    same = (n for n in certificate.attributes if sorted(n.split(",")) == members)
+    return next(same, None)
+
+
+def _notes(
+    names: dict[str, str | None], several: Sequence[str], doubt: str | None, draws: int
+) -> list[str]:
+    said = []
+    if doubt is not None:
+        said.append(
+            f"the certificate was not checked against the release: {doubt}. Its bounds hold only"
+            " where the bundle that it is of made this release"
+        )
+    said += [
+        f"the certificate has the labels of '{n}' one by one, and not together" for n in several
+    ]
+    missing = [n for n, claim in names.items() if claim is None and n not in several]
+    if missing:
+        said.append(f"the certificate says nothing of {listing(missing)}")
+    if draws > 1:
+        said.append(
+            "the certificate is about one release of each record; further draws may tell more"
+        )
+    return said

@@ -1,0 +1,60 @@
+"""What was found below what is proved: the best attack, guessing, and the bound on every attacker.
+
+The scale ends just above the largest figure: bounds worth having are a few percent.
+"""
+
+from __future__ import annotations
+
+import math
+
+from markupsafe import Markup
+
+from withhold.report.charts import svg
+from withhold.report.charts.marks import LINE, Mark, across, named
+from withhold.report.numbers import percent, span
+
+_BAR, _TOP = 16, 22  # pixels: the bar, and the lettering over it
+_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+def limit(
+    value: float, ci: tuple[float, float], *, floor: float, bound: float, title: str
+) -> Markup:
+    """A bar as long as the best attack on a track that ends where no attacker goes."""
+    end = scale(value, ci[1], floor, bound)
+    middle, bottom = _TOP + _BAR / 2, _TOP + _BAR + 8
+    low, high = (svg.at(side / end) for side in ci)
+    marks = [
+        Mark(floor / end, f"guessing {percent(floor)}", "floor"),
+        Mark(bound / end, f"no attacker beyond {percent(bound)}", "bound"),
+    ]
+    return svg.drawing(
+        bottom + LINE * 3 + 2,
+        svg.text("Best attack found", "0%", 14, "label"),
+        svg.element(
+            "text",
+            {"x": "100%", "y": 14, "text_anchor": "end", "class": "value"},
+            svg.element("tspan", {"class": "soft"}, span(ci)),
+            svg.element("tspan", {"class": "strong", "dx": 10}, percent(value)),
+        ),
+        svg.bar("0%", _TOP, "100%", _BAR, "beyond"),
+        svg.bar("0%", _TOP, svg.at(bound / end), _BAR, "track"),
+        svg.bar("0%", _TOP, svg.at(value / end), _BAR, "bar"),
+        svg.line(low, middle, high, middle, "whisker"),
+        svg.line(low, middle - 3, low, middle + 3, "whisker"),
+        svg.line(high, middle - 3, high, middle + 3, "whisker"),
+        *[across(mark, _TOP - 3, bottom) for mark in marks],
+        *[named(mark, bottom, place) for place, mark in enumerate(marks)],
+        svg.text("0", "0%", bottom + LINE * 2 + 13, "tick"),
+        svg.text(f"{100 * end:g} %", "100%", bottom + LINE * 2 + 13, "tick", anchor="end"),
+        kind="limit",
+        title=title,
+        description=f"Best attack found {percent(value)}, interval {span(ci)}; guessing"
+        f" {percent(floor)}; no attacker beyond {percent(bound)}",
+    )
+
+
+def scale(*shares: float) -> float:
+    """Where the scale ends: the first round figure with some room above all shares."""
+    most = max(s for s in (*shares, 0.0) if math.isfinite(s))
+    return next((end for end in _ENDS if most <= 0.9 * end), 1.0)

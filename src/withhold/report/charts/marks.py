@@ -1,0 +1,44 @@
+"""Upright marks across bars, and their names below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from withhold.report.charts import svg
+
+LINE = 17  # pixels: a line of lettering
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where a mark stands, 0..1 of the width, its name, and its class of the stylesheet."""
+
+    share: float
+    label: str
+    kind: str
+
+
+def across(mark: Mark, top: float, bottom: float) -> Markup:
+    """The mark itself."""
+    x = svg.at(mark.share)
+    return svg.line(x, top, x, bottom, f"mark {mark.kind}")
+
+
+def named(mark: Mark, bottom: float, place: int) -> Markup:
+    """Its name in line `place` under what ends at `bottom`, on the side of it that has room."""
+    x, below = svg.at(mark.share), bottom + LINE * place
+    left = mark.share < 0.5
+    label = svg.element(
+        "text",
+        {
+            "x": x,
+            "dx": 5 if left else -5,
+            "y": below + 12,
+            "text_anchor": "start" if left else "end",
+            "class": "marked",
+        },
+        mark.label,
+    )
+    return svg.line(x, bottom - 6, x, below + 13, f"mark {mark.kind}") + label

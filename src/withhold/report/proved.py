@@ -1,0 +1,177 @@
+"""The certificate as the page shows it: what no attacker can exceed, beside what attacks found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from withhold.audit.certified import Certified
+from withhold.audit.evidence import AttributeEvidence
+from withhold.certificate.claims import Behind, GroupClaim, NoGroupClaim
+from withhold.report.charts import limit
+from withhold.report.numbers import NONE, counted, percent, points
+
+
+@dataclass(frozen=True)
+class Proved:
+    """One attribute of the certificate. Ids on the page are made of the place of its card."""
+
+    index: int
+    name: str
+    found: Certified
+    tone: str
+    sentences: list[Markup]
+    alarm: Markup | None
+    chart: Markup
+    facts: list[tuple[str, Markup]]
+    linked: list[LinkedRow]
+
+
+@dataclass(frozen=True)
+class LinkedRow:
+    """So many records of one class: the most that any attacker reads, and what was found."""
+
+    records: int
+    bound: str
+    measured: str
+
+
+def proved(attributes: Sequence[tuple[int, str, AttributeEvidence]]) -> list[Proved]:
+    """Every attribute that has a bound, each with the place of its card."""
+    return [
+        Proved(
+            index=index,
+            name=name,
+            found=a.certificate,
+            tone="readable" if a.contradicted else a.status,
+            sentences=_sentences(name, a, a.certificate),
+            alarm=_alarm(name, a, a.certificate) if a.contradicted else None,
+            chart=limit(
+                a.best.accuracy,
+                a.best.ci,
+                floor=a.floor,
+                bound=a.certificate.bound,
+                title=f"Found and proved of {name}",
+            ),
+            facts=_facts(name, a.certificate),
+            linked=_linked(name, a, a.certificate),
+        )
+        for index, name, a in attributes
+        if a.certificate is not None
+    ]
+
+
+def in_short(name: str, a: AttributeEvidence) -> Markup | None:
+    """The certificate in one line of the first screen."""
+    found = a.certificate
+    if found is None:
+        return None
+    if a.contradicted:
+        return _alarm(name, a, found)
+    if found.bound >= 1:
+        return Markup("The certificate leaves everything open: its bound is {}.").format(
+            percent(found.bound)
+        )
+    start = (
+        "Proved" if found.checked else "By a certificate that was not checked against this release"
+    )
+    return Markup(
+        "{}: no attacker, however strong, names it for more than {} of single records"
+        " (confidence {:g} %)."
+    ).format(start, _bold(percent(found.bound)), 100 * found.confidence)
+
+
+def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup]:
+    from_kept = a.floor > a.majority + 0.0005
+    guessing = Markup("Guessing without the release{}: {}.").format(
+        ", from what is preserved" if from_kept else "", _bold(percent(a.floor))
+    )
+    if found.bound >= 1:
+        open_ = "The certificate leaves everything open for {}: from {} the bound is {}."
+        return [
+            Markup(open_).format(
+                _bold(name), counted(found.records, "record"), percent(found.bound)
+            ),
+            guessing,
+        ]
+    said = [
+        Markup(
+            "No attacker, whatever its power, reads {} of one released record correctly in more"
+            " than {} of cases (confidence {:g} %, proved on {} that the modifier never saw)."
+        ).format(
+            _bold(name),
+            _bold(percent(found.bound)),
+            100 * found.confidence,
+            counted(found.records, "record"),
+        ),
+        guessing,
+    ]
+    if from_kept and a.floor > found.bound:
+        said.append(
+            Markup("The bound is on who sees the code alone; preserved labels come on top of it.")
+        )
+    return said
+
+
+def _alarm(name: str, a: AttributeEvidence, found: Certified) -> Markup:
+    return Markup(
+        "<b>Contradiction.</b> The certificate says that nobody reads {} of more than {} of single"
+        " records, and an attack reads {}. Do not rely on the certificate: it is of another"
+        " release, or what it assumes does not hold."
+    ).format(_bold(name), _bold(percent(found.bound)), _bold(percent(a.best.accuracy)))
+
+
+def _facts(name: str, found: Certified) -> list[tuple[str, Markup]]:
+    worst = found.worst_lift
+    return [
+        ("People not in this data", _people(name, found.groups)),
+        (
+            "The code that tells most",
+            Markup("makes {} {:.1f} times as likely as in general; {} of records get it").format(
+                _bold(worst.of), worst.lift, percent(worst.share)
+            ),
+        ),
+        ("Fewest behind a code", _behind(found.smallest_behind_code)),
+        (
+            "The count, and its margin",
+            Markup("{} of these records, and {} points for chance ({})").format(
+                percent(found.plug_in), points(found.slack), found.by
+            ),
+        ),
+    ]
+
+
+def _people(name: str, groups: GroupClaim | NoGroupClaim) -> Markup:
+    if isinstance(groups, NoGroupClaim):
+        return Markup("nothing is proved: {}").format(groups.reason)
+    return Markup("{} of a new {} is read in at most {} of cases (counted: {:,} of them)").format(
+        _bold(name), _bold(groups.column), _bold(percent(groups.bound)), groups.groups
+    )
+
+
+def _behind(least: Behind) -> Markup:
+    if least.of == "records":
+        return Markup(counted(least.number, "record"))
+    return Markup("{:,} different {}").format(least.number, _bold(least.of))
+
+
+def _linked(name: str, a: AttributeEvidence, found: Certified) -> list[LinkedRow]:
+    # Measured over records of one person: the same thing only where the class is the person.
+    same = a.linked_by in (None, name)
+    rows = []
+    for size, claim in found.linked.items():
+        measured = a.linked.get(size) if same else None
+        rows.append(
+            LinkedRow(
+                records=int(size),
+                bound="not known" if claim.bound >= 1 else points(claim.bound),
+                measured=NONE if measured is None else points(measured.accuracy),
+            )
+        )
+    return rows
+
+
+def _bold(text: str) -> Markup:
+    return Markup("<b>{}</b>").format(text)
