@@ -24,7 +24,7 @@ def fit_bundle(
     dataset: Dataset,
     roles: Roles,
     *,
-    method: str = "mass",
+    method: str = "codebook",
     config: dict[str, Any] | BaseModel | None = None,
     seed: int = 0,
     progress: Progress | None = None,

@@ -57,7 +57,8 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
     suppress : names of the attributes to hide. May be left out where `fit` is given `y`, which is
         then what is hidden.
     preserve : names of the attributes to keep, if known.
-    method : `mass`, or a baseline: `identity`, `constant`, `noise`, `random-substitute`, `leace`.
+    method : `codebook`, whose release has a certificate; `mass`, `mass-it`, `pass`, as published;
+        or a baseline: `identity`, `constant`, `noise`, `random-substitute`, `leace`.
     config : the method's settings, as a mapping (`{"preset": "audiomnist", "epochs": 30}`).
     seed : decides every draw.
     progress : where to say how far it is, e.g. `withhold.progress.Lines()`; silent by default.
@@ -78,7 +79,7 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         self,
         suppress: Sequence[str] | str | None = None,
         preserve: Sequence[str] | str | None = None,
-        method: str = "mass",
+        method: str = "codebook",
         config: dict[str, Any] | None = None,
         seed: int = 0,
         progress: Progress | None = None,

@@ -19,8 +19,12 @@ def fits(value, rule, defs, where="audit"):
         return fits(value, defs[rule["$ref"].rpartition("/")[2]], defs, where)
     if "anyOf" in rule:
         kinds = [r for r in rule["anyOf"] if (r.get("type") == "null") == (value is None)]
-        assert len(kinds) == 1, where
-        return fits(value, kinds[0], defs, where)
+        assert kinds, where
+        for kind in kinds[:-1]:  # objects of several kinds: one of them, told by what it must have
+            needed = defs[kind["$ref"].rpartition("/")[2]]["required"]
+            if set(needed) <= set(value):
+                return fits(value, kind, defs, where)
+        return fits(value, kinds[-1], defs, where)
     assert value == rule.get("const", value), where
     assert value in rule.get("enum", [value]), where
     assert isinstance(value, KINDS[rule["type"]] if "type" in rule else object), where

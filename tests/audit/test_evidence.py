@@ -7,7 +7,13 @@ import pytest
 
 from audit.built import bundle, evidence, found, tier
 from audit.published import fits
+from report.pieces import certified, source
 from withhold.audit.evidence import Evidence, schema
+from withhold.certificate import GroupClaim
+
+PEOPLE = GroupClaim(
+    column="person", groups=9, majority=0.2, plug_in=0.3, slack=0.1, bound=0.4, by="Chernoff"
+)
 
 # --- the worst tier is the headline ---
 
@@ -98,6 +104,48 @@ def test_of_an_original_alone():
     assert evidence(False, a=blind).verdict == "the attackers tried do not read a from the data"
 
 
+# --- what is proved ---
+
+
+def test_the_verdict_adds_what_is_certified():
+    plain = evidence(a=found(0.1), b=found(0.1)).verdict
+    proved = found(0.1, certificate=certified(0.25))
+    said = (
+        "; certified: no attacker reads a of more than 25.0 % of single records (confidence 95 %)"
+    )
+    assert evidence(a=proved, b=found(0.1)).verdict == plain + said
+    both = evidence(a=proved, b=found(0.1, certificate=certified(0.5))).verdict
+    assert "reads a of more than 25.0 %, b of more than 50.0 % of single records" in both
+    unchecked = found(0.1, certificate=certified(0.25, checked=False))
+    assert "(confidence 95 %, not checked against the release)" in evidence(a=unchecked).verdict
+    # A bound of 100 % says nothing.
+    assert (
+        evidence(a=found(0.1, certificate=certified(1.0))).verdict == evidence(a=found(0.1)).verdict
+    )
+
+
+@pytest.mark.parametrize(
+    ("figures", "contradicted"),
+    [
+        ({"informed": 0.1}, False),
+        ({"informed": 0.265}, False),  # 0.265 - 0.02 < 0.25: the interval holds the bound
+        ({"informed": 0.275}, True),
+        ({"informed": 0.1, "ignorant": 0.275}, True),
+        # The bound is on one record, released once.
+        ({"informed": 0.1, "linked": {"5": bundle(5, 0.9)}, "repeated": tier(0.9)}, False),
+    ],
+)
+def test_an_attack_that_is_surely_above_the_bound_contradicts_it(figures, contradicted):
+    a = found(**figures, certificate=certified(0.25))
+    assert a.contradicted is contradicted
+    verdict = evidence(a=a).verdict
+    said = (
+        "CONTRADICTION: an attack reads a of 27.5 % of single records, certified was 25.0 % at most"
+    )
+    assert (said in verdict) is contradicted
+    assert ("no attacker" in verdict) is not contradicted
+
+
 # --- the contract of audit.json ---
 
 
@@ -107,7 +155,9 @@ def test_json_is_read_back_as_it_was(tmp_path):
             0.5, 0.1 + 0.2, linked={"5": bundle(5, 1 / 3)}, repeated=tier(0.4), notes=("a", "ü")
         ),
         digit=found(0.9, None, role="preserve", original=tier(0.05)),
-    )
+        known=found(0.1, certificate=certified(groups=PEOPLE)),
+        unknown=found(0.1, certificate=certified()),
+    ).model_copy(update={"certificate": source()})
     assert Evidence.model_validate_json(one.json_bytes()) == one
     one.to_json(tmp_path / "audit.json")
     assert Evidence.from_json(tmp_path / "audit.json") == one
@@ -127,6 +177,7 @@ def test_the_contract_of_the_design():
         assert set(a[name]) >= {"accuracy", "ci", "attacker"}
     assert a["linked"]["5"]["accuracy"] == 0.6
     assert a["certificate"] is None
+    assert read["certificate"] is None
 
 
 def test_unknown_keys_of_a_later_version_are_read_past():
@@ -135,7 +186,10 @@ def test_unknown_keys_of_a_later_version_are_read_past():
 
 
 def test_the_published_schema_fits_what_is_written():
-    one = evidence(speaker=found(0.5, linked={"5": bundle(5, 0.6)}), x=found(0.5, None))
+    one = evidence(
+        speaker=found(0.5, linked={"5": bundle(5, 0.6)}, certificate=certified()),
+        x=found(0.5, None, certificate=certified(groups=PEOPLE)),
+    ).model_copy(update={"certificate": source()})
     fits(one.to_dict(), schema(), schema()["$defs"])
     broken = one.to_dict()
     del broken["attributes"]["x"]["informed"]["ci"]

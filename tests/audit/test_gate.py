@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from audit.built import bundle, found, tier
+from report.pieces import certified
 from withhold.audit.gate import check_gate, parse_gate
 from withhold.errors import UserError
 
@@ -86,6 +87,39 @@ def test_what_failed_is_told_with_attribute_tier_limit_and_figure():
     assert line == "speaker@bits>1: speaker (bits) is > 1.00 bits: 1.75 bits"
     (passed,) = check("digit<90").conditions
     assert "digit (informed) is not < 90.00 %: 97.00 %" in passed.said
+
+
+# --- the certificate ---
+
+
+@pytest.mark.parametrize(
+    ("condition", "limit", "failed"),
+    [
+        ("speaker@certificate>6", 6, True),
+        ("speaker@certificate>32", 32, False),
+        ("speaker@certificate>floor+12", 32, False),
+        ("speaker@certificate>floor+10", 30, True),
+        ("speaker @ certificate <= 31", 31, True),
+    ],
+)
+def test_the_bound_is_compared(condition, limit, failed):
+    (one,) = check(condition, {"speaker": found(0.2, certificate=certified(0.31))}).conditions
+    assert (one.found, one.limit, one.failed) == (pytest.approx(31), pytest.approx(limit), failed)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "told"),
+    [
+        (None, "there is no certificate of 'speaker'; give one with --certificate"),
+        (certified(0.3, checked=False), "the certificate was not checked against the release"),
+        (certified(0.1), "the certificate is contradicted: an attack reads 20.00 %"),
+    ],
+)
+def test_a_bound_that_is_not_there_fails(certificate, told):
+    result = check("speaker@certificate>99", {"speaker": found(0.2, certificate=certificate)})
+    assert not result.passed
+    assert result.failures == (f"speaker@certificate>99: cannot be checked: {told}",)
+    assert result.conditions[0].found is None
 
 
 # --- names ---

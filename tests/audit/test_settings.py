@@ -63,7 +63,7 @@ def test_a_mistake_is_named(text, message):
 
 
 def test_the_command_line_goes_over_the_file():
-    file = read("{suppress: a, preserve: [b], fail_if: a>5, seed: 3, id: key}")
+    file = read("{suppress: a, preserve: [b], fail_if: a>5, seed: 3, id: key, certificate: c}")
     found = file.over(
         suppress="c,d", preserve="", joint=["x,y"], fail_if=None, quick=True, id=None, seed=7
     )
@@ -73,6 +73,8 @@ def test_the_command_line_goes_over_the_file():
     assert found.fail_if == ("a>5",)
     assert found.quick is True
     assert found.id == "key"
+    assert found.certificate == "c"
+    assert file.over(certificate="other.json").certificate == "other.json"
     assert found.seed == 7
     assert file.over() == file
 

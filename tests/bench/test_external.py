@@ -15,7 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from withhold.bench import external
-from withhold.bench.external import BLUR_SIGMA, RACES, SIDE, External, make_external
+from withhold.bench.external import BLUR_SIGMA, External, make_external
+from withhold.data.faces import RACES, SIDE
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.progress import Silent
@@ -142,9 +143,3 @@ def test_without_fairlearn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setitem(sys.modules, "fairlearn.preprocessing", None)
     with pytest.raises(UserError, match="the release of Adult needs the package fairlearn: pip"):
         external.remove_correlation(tmp_path / "a.parquet", tmp_path / "b.parquet", ["sex"])
-
-
-def test_without_faces(tmp_path: Path) -> None:
-    pytest.importorskip("PIL.Image", reason="pillow is not installed")
-    with pytest.raises(UserError, match=r"cannot read .*faces\.parquet"):
-        external._read_faces(tmp_path / "faces.parquet", Silent())

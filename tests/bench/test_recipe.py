@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from withhold.bench import find_recipe, recipe_names
-from withhold.bench.run import row_config
+from withhold.bench.kept import row_folder
+from withhold.bench.run import row_config, row_method
 from withhold.errors import UserError
 from withhold.methods import read_config
 from withhold.roles import Roles
@@ -33,8 +34,9 @@ def test_ours(path: Path) -> None:
     read_config(recipe.method, recipe.config)
     labels = [row.label for row in recipe.rows]
     assert len(set(labels)) == len(labels)
+    assert len({row_folder(Path("out"), label) for label in labels}) == len(labels)
     for row in recipe.rows:
-        read_config(row.method or recipe.method, row_config(recipe, row))
+        read_config(row_method(recipe, row), row_config(recipe, row))
         assert set(row.paper) <= set(recipe.measure)
         if row.suppress:
             assert set(Roles.of(row.suppress, row.preserve).named) <= set(recipe.measure)

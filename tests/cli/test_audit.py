@@ -137,6 +137,86 @@ def test_a_mistaken_gate_costs_no_audit(place: Path, cli: Run, gate: str, told: 
     assert not Path("a").exists()
 
 
+# --- the certificate ---
+
+CODED = ("--suppress", "secret", *FEW)
+
+
+@pytest.fixture
+def coded(place: Path, cli: Run) -> Path:
+    """A bundle `codes`, its release r.parquet, and a certificate of its own, c.json."""
+    Path("few.yaml").write_text("candidates: 8")
+    options = ("--suppress", "secret", "--method", "random-substitute", "--config", "few.yaml")
+    commands = (
+        ("fit", "data.parquet", *options, "-o", "codes", "-q"),
+        ("transform", "codes", "data.parquet", "-o", "r.parquet", "-q"),
+        ("certify", "codes", "data.parquet", "--confidence", "0.9", "-o", "c.json", "-q"),
+    )
+    for command in commands:
+        assert cli(*command).code == 0
+    return place
+
+
+def test_a_certificate_of_a_bundle_or_of_a_file(coded: Path, cli: Run) -> None:
+    audit = ("audit", "data.parquet", "r.parquet", *CODED, "--json", "-q")
+    told = {"codes": 0.95, "codes/certificate.json": 0.95, "c.json": 0.9}
+    bounds = []
+    for path, confidence in told.items():
+        found = cli(*audit, "--certificate", path).json
+        secret = found["attributes"]["secret"]["certificate"]
+        assert (secret["confidence"], secret["checked"]) == (confidence, True)
+        assert found["certificate"]["method"] == "random-substitute"
+        bounds.append(secret["bound"])
+    assert bounds[0] == bounds[1] > bounds[2]
+    assert "No attacker, whatever its power" in Path("a/report.html").read_text()
+    assert cli(*audit).json["attributes"]["secret"]["certificate"] is None
+
+
+def test_a_certificate_from_yaml_is_told_and_gated(coded: Path, cli: Run) -> None:
+    Path("audit.yaml").write_text("certificate: codes\nfail_if: secret@certificate>99\n")
+    audit = ("audit", "data.parquet", "r.parquet", *CODED)
+    ran = cli(*audit, "--config", "audit.yaml")
+    assert ran.code == 0
+    assert "certified: no attacker reads secret of more than" in ran.out
+    assert "PASS secret@certificate>99" in ran.out
+    ran = cli(*audit, "-q", "--certificate", "codes", "--fail-if", "secret@certificate>5")
+    assert ran.code == 3
+    assert "gate failed: secret@certificate>5: secret (certificate) is > 5.00 %" in ran.err
+    ran = cli(*audit, "-q", "--fail-if", "secret@certificate>99")
+    assert ran.code == 3
+    assert "cannot be checked: there is no certificate of 'secret'" in ran.err
+
+
+def test_a_certificate_that_is_none_or_of_another_release(coded: Path, cli: Run) -> None:
+    written = {
+        "text.json": "{",
+        "list.json": "[]",
+        "other.json": '{"schema": 1, "attributes": {}}',
+        "later.json": '{"schema": 2}',
+    }
+    for name, text in written.items():
+        Path(name).write_text(text)
+    Path("dir").mkdir()
+    said = {
+        "text.json": "text.json is not JSON; certify again",
+        "list.json": "list.json: the certificate is none: name a file that withhold certify wrote",
+        "other.json": "other.json: the certificate is not whole: 'version' is missing or odd",
+        "later.json": "later.json: the certificate has schema 2, this version reads 1",
+        "zz.json": "no certificate at zz.json; make one with: withhold certify",
+        "data.parquet": "data.parquet is not JSON",
+        "bundle": "bundle bundle has no certificate",
+        "dir": "dir is not a bundle",
+    }
+    for path, told in said.items():
+        audit = ("audit", "data.parquet", "r.parquet", *CODED, "-q", "--certificate", path)
+        assert told in cli(*audit).mistake
+    told = cli("audit", "data.parquet", *CODED, "-q", "--certificate", "codes").mistake
+    assert "a certificate is about a release, and there is none" in told
+    told = cli(*SAME, *CODED, "-q", "--certificate", "codes").mistake
+    assert "records of data.parquet are none of the 8 codes of the certificate" in told
+    assert not Path("a").exists()
+
+
 # --- what is read, and matched ---
 
 

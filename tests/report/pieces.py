@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from withhold.audit.certified import Certified, CertifiedRelease
 from withhold.audit.evidence import AttributeEvidence, Evidence
 from withhold.audit.findings import Distortion, Linked, Map, Rung, Slice, Source, Tier
 from withhold.audit.intervals import Z_995, wilson
 from withhold.audit.metrics import Interval
+from withhold.certificate.claims import Behind, CertifiedData, Lift, LinkedClaim, NoGroupClaim
+from withhold.certificate.words import ASSUMPTIONS
 from withhold.feasibility import Feasibility, Pair
 from withhold.roles import Role
 
@@ -74,6 +77,49 @@ def found(
         "informed": tier(informed, n=n, bits=math.log2(classes) * max(informed - majority, 0)),
     }
     return AttributeEvidence(**defaults | others)
+
+
+def certified(bound: float = 0.031, **others: Any) -> Certified:
+    """A bound on every attacker, from 6,000 records."""
+    values: dict[str, Any] = {
+        "classes": 60,
+        "records": 6000,
+        "missing": 0,
+        "majority": 0.0167,
+        "floor": 0.0167,
+        "plug_in": max(bound - 0.004, 0.0),
+        "slack": 0.004,
+        "bound": bound,
+        "by": "Chernoff",
+        "confidence": 0.95,
+        "groups": NoGroupClaim(reason="no group was named; --group says whose records they are"),
+        "linked": {
+            "5": LinkedClaim(plug_in=0.08, bound=0.31),
+            "20": LinkedClaim(plug_in=0.2, bound=0.98),
+            "50": LinkedClaim(plug_in=0.4, bound=1.0),
+        },
+        "worst_lift": Lift(code=3, of="41", lift=2.13, share=0.012),
+        "smallest_behind_code": Behind(code=7, number=38, of="records"),
+        "codes_used": 250,
+        "checked": True,
+    }
+    return Certified(**values | others)
+
+
+def source(**others: Any) -> CertifiedRelease:
+    """Where the bounds of `certified` come from."""
+    values: dict[str, Any] = {
+        "version": "0.1.0",
+        "method": "codebook",
+        "codes": 256,
+        "codebook_sha256": "c0de" * 16,
+        "fit_sha256": "9f2c" * 16,
+        "data": CertifiedData(name="voices.parquet", records=6000, part="test", sha256="9f2c" * 16),
+        "checked": True,
+        "others": {},
+        "assumptions": ASSUMPTIONS,
+    }
+    return CertifiedRelease(**values | others)
 
 
 def ladder(

@@ -6,10 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from report.pieces import clusters, evidence, found, ladder, linked, moved, possible, slices, tier
+from report.pieces import (
+    certified,
+    clusters,
+    evidence,
+    found,
+    ladder,
+    linked,
+    moved,
+    possible,
+    slices,
+    source,
+    tier,
+)
 from withhold.audit.evidence import AttributeEvidence, Evidence
 from withhold.audit.findings import Map, Rung, Source
 from withhold.audit.gate import Checked, GateResult, check_gate, parse_gate
+from withhold.certificate.claims import Behind, CertifiedData, Lift, NoGroupClaim
 
 IMG = "<img src=x onerror=alert(1)>"
 
@@ -108,6 +121,24 @@ def at_floor(**others: Any) -> Evidence:
     return evidence(attributes, **values | others)
 
 
+def proved(bound: float = 0.031, informed: float = 0.019, **others: Any) -> Evidence:
+    """A release of codes with a certificate: the speaker is read no better than by guessing."""
+    checked = bool(others.pop("checked", True))
+    attributes = {
+        "speaker": found(
+            "suppress",
+            informed=informed,
+            ignorant=0.018,
+            original=0.99,
+            classes=60,
+            linked=linked({5: 0.02, 20: 0.0333}),
+            certificate=certified(bound, checked=checked, **others),
+        ),
+        "digit": found("preserve", informed=0.95, ignorant=0.93, original=0.997),
+    }
+    return evidence(attributes, certificate=source(checked=checked))
+
+
 def blind() -> Evidence:
     """The attackers cannot read the attribute from the original either."""
     return evidence(
@@ -179,6 +210,11 @@ def hostile(name: str = IMG) -> Evidence:
         worst_group=slices(name, {name: 0.9})[0],
         units=name,
         notes=(name,),
+        certificate=certified(
+            groups=NoGroupClaim(reason=name),
+            worst_lift=Lift(code=0, of=name, lift=2.0, share=0.1),
+            smallest_behind_code=Behind(code=0, number=3, of=name),
+        ),
     )
     attributes = {name: bad, f"{name} kept": bad.model_copy(update={"role": "preserve"})}
     picture = Map(
@@ -188,11 +224,22 @@ def hostile(name: str = IMG) -> Evidence:
         classes={name: (name,), "elsewhere": (name,)},
     )
     broken = Checked(condition=name, failed=True, found=1.0, limit=0.0, said=name)
-    source = Source(name=name, records=2, features=1, sha256=name)
+    where = Source(name=name, records=2, features=1, sha256=name)
+    told = CertifiedData(name=name, records=2, part="test", sha256=name)
     return evidence(
         attributes,
-        original=source,
-        release=source,
+        original=where,
+        release=where,
+        certificate=source(
+            version=name,
+            method=name,
+            codebook_sha256=name,
+            fit_sha256=name,
+            data=told,
+            others={name: 0.5},
+            assumptions=(name,),
+            notes=(name,),
+        ),
         version=name,
         feasibility=possible(attributes, warnings=(name,)),
         map=picture,

@@ -106,11 +106,12 @@ def test_the_policy_stops_what_escaping_might_miss(tmp_path: Path) -> None:
     assert "<title>kept</title>" in seen.dom
 
 
-@pytest.mark.parametrize("name", ["voices", "hostile", "crowded"])
+@pytest.mark.parametrize("name", ["voices", "hostile", "crowded", "proved"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_does_not_scroll_sideways(name: str, width: int, tmp_path: Path) -> None:
     sample = {
         "voices": samples.voices,
+        "proved": samples.proved,
         "hostile": lambda: samples.hostile("a_name_without_blanks_" * 4),
         "crowded": lambda: samples.crowded(classes=30),
     }[name]()

@@ -19,6 +19,8 @@ SAMPLES = {
     "voices": samples.voices(),
     "floor": samples.at_floor(),
     "blind": samples.blind(),
+    "proved": samples.proved(),
+    "contradicted": samples.proved(informed=0.12, checked=False),
     "alone": samples.alone(),
     "hostile": samples.hostile(),
     "labels": evidence({"tags": samples.labels()}),

@@ -203,24 +203,28 @@ class Evidence(Finding):
     @property
     def _certified(self) -> list[str]:
         """What the certificate adds to the verdict."""
-        said = []
-        for name, a in self.attributes.items():
-            found = a.certificate
-            if found is None:
-                continue
-            bound = f"more than {100 * found.bound:.1f} % of single records"
-            if a.contradicted:
-                said.append(
-                    f"CONTRADICTION: an attack reads {name} of {100 * a.best.accuracy:.1f} %, the"
-                    f" certificate says of no {bound}: do not rely on it"
-                )
-            elif found.bound < 1:
-                doubt = "" if found.checked else ", not checked against the release"
-                said.append(
-                    f"certified: no attacker reads {name} of {bound}"
-                    f" (confidence {100 * found.confidence:g} %{doubt})"
-                )
-        return said
+        broken = [
+            f"CONTRADICTION: an attack reads {name} of {100 * a.best.accuracy:.1f} % of single"
+            f" records, certified was {100 * a.certificate.bound:.1f} % at most: do not rely on the"
+            " certificate"
+            for name, a in self.attributes.items()
+            if a.certificate is not None and a.contradicted
+        ]
+        proved = {
+            name: a.certificate
+            for name, a in self.attributes.items()
+            if a.certificate is not None and not a.contradicted and a.certificate.bound < 1
+        }
+        if not proved:
+            return broken
+        bounds = ", ".join(f"{n} of more than {100 * c.bound:.1f} %" for n, c in proved.items())
+        one = next(iter(proved.values()))
+        doubt = "" if one.checked else ", not checked against the release"
+        return [
+            *broken,
+            f"certified: no attacker reads {bounds} of single records"
+            f" (confidence {100 * one.confidence:g} %{doubt})",
+        ]
 
     @property
     def _verdict(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,9 @@ from withhold.atomic import write_bytes
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import AttributeEvidence, Evidence
 from withhold.audit.plan import FULL
+from withhold.bench.kept import row_folder
 from withhold.bench.recipe import Recipe, Row
+from withhold.bench.result import markdown_table, percent, print_cells
 from withhold.data.public import public
 from withhold.dataset import Dataset
 from withhold.fitting import fit_bundle
@@ -47,19 +48,18 @@ class AuditsResult:
             for name, a in evidence.attributes.items():
                 line = [label, name, a.role, *_figures(a)]
                 line += [
-                    _percent(a.linked[str(r)].accuracy if str(r) in a.linked else None)
+                    percent(a.linked[str(r)].accuracy if str(r) in a.linked else None)
                     for r in sizes
                 ]
                 if repeated:
-                    line.append(_percent(a.repeated.accuracy if a.repeated else None))
+                    line.append(percent(a.repeated.accuracy if a.repeated else None))
                 lines.append([*line, f"{a.leakage_bits:.2f}"])
         return header, lines
 
     def to_markdown(self) -> str:
         """The table as Markdown, headed by its command."""
         header, lines = self.cells()
-        rule = ["---"] * 3 + ["---:"] * (len(header) - 3)
-        body = "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
+        body = markdown_table(header, lines, left=3)
         took = sum(sum(e.seconds.values()) for _, e in self.rows) / max(len(self.rows), 1)
         return (
             f"### {self.recipe.title}\n\n`withhold bench {self.recipe.name}`\n\n{body}\n\n{LEGEND}"
@@ -73,8 +73,6 @@ class AuditsResult:
 
     def print(self) -> None:
         """The table in a terminal."""
-        from withhold.bench.result import print_cells
-
         print_cells(self.recipe.title, *self.cells(), LEGEND, left=3)
 
 
@@ -94,7 +92,7 @@ def run_audits(recipe: Recipe, output: Path, *, progress: Progress) -> AuditsRes
         else _fitted(recipe, output, progress)
     )
     for label, key, make in found:
-        folder = output / re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
+        folder = row_folder(output, label)
         saved = folder / "audit.json"
         if not (
             saved.exists() and (folder / "key").exists() and (folder / "key").read_text() == key
@@ -177,16 +175,12 @@ def _external(output: Path, progress: Progress) -> Iterator[tuple[str, str, Any]
 def _figures(a: AttributeEvidence) -> list[str]:
     low, high = a.informed.ci
     return [
-        _percent(a.floor),
-        _percent(a.original.accuracy),
-        _percent(a.ignorant.accuracy if a.ignorant else None),
+        percent(a.floor),
+        percent(a.original.accuracy),
+        percent(a.ignorant.accuracy if a.ignorant else None),
         f"{100 * a.informed.accuracy:.1f} ({100 * low:.1f}–{100 * high:.1f})",
         a.informed.attacker,
     ]
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def row_key(facts: Any) -> str:

@@ -9,9 +9,9 @@ so the second can read more; the table shows the worse of the two.
 from __future__ import annotations
 
 import json
-import re
 import time
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,11 @@ from withhold.atomic import write_bytes
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import AttributeEvidence, Evidence
 from withhold.bench.audits import row_key
+from withhold.bench.held_out import held_out
+from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import print_cells
-from withhold.bench.run import row_config
+from withhold.bench.result import markdown_table, percent, print_cells
+from withhold.bench.run import row_config, row_method
 from withhold.data.public import public
 from withhold.dataset import Dataset
 from withhold.fitting import fit_bundle
@@ -30,8 +32,6 @@ from withhold.progress import Progress
 from withhold.roles import Roles
 
 LINKED = "20"
-# Attackers learn from three fifths of the records that the fit never saw.
-HELD_OUT = (0.5, 0.1, 0.4)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class CertifiedResult:
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and lines as text: a line for every suppressed attribute of every release."""
-        useful = [n for n in self.recipe.measure if any(n in r.utility for r in self.rows)]
+        useful = list(dict.fromkeys(name for row in self.rows for name in row.utility))
         header = ["", "suppressed", "floor", "attack", f"linked {LINKED}", "certificate"]
         header += [*useful, "codes", "fit s"]
         lines = []
@@ -71,11 +71,11 @@ class CertifiedResult:
                     [
                         row.label,
                         name,
-                        _percent(row.floor.get(name)),
-                        _percent(row.attack.get(name)),
-                        _percent(row.linked.get(name)),
-                        _percent(row.bound.get(name)),
-                        *(_percent(row.utility.get(n)) for n in useful),
+                        percent(row.floor.get(name)),
+                        percent(row.attack.get(name)),
+                        percent(row.linked.get(name)),
+                        percent(row.bound.get(name)),
+                        *(percent(row.utility.get(n)) for n in useful),
                         "–" if row.codes is None else f"{row.codes}",
                         f"{row.seconds:.0f}",
                     ]
@@ -85,8 +85,7 @@ class CertifiedResult:
     def to_markdown(self) -> str:
         """The table as Markdown, headed by its command."""
         header, lines = self.cells()
-        rule = ["---"] * 2 + ["---:"] * (len(header) - 2)
-        body = "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
+        body = markdown_table(header, lines, left=2)
         name = self.recipe.name
         return f"### {self.recipe.title}\n\n`withhold bench {name}`\n\n{body}\n\n{LEGEND}\n"
 
@@ -115,28 +114,27 @@ def run_certified(recipe: Recipe, output: Path, *, progress: Progress) -> Certif
     digest = data.digest()
     rows = []
     for row in recipe.rows:
-        folder = output / re.sub(r"[^a-z0-9]+", "-", row.label.lower()).strip("-")
+        folder = row_folder(output, row.label)
         key = row_key([row.model_dump(mode="json"), recipe.config, recipe.seed, digest])
-        if not (_read(folder / "key") == key and (folder / "row.json").exists()):
-            progress.say(f"row: {row.label}")
-            found = _row(recipe, row, data, folder, progress)
-            write_bytes(folder / "row.json", json.dumps(asdict(found), indent=1).encode() + b"\n")
-            write_bytes(folder / "key", key.encode())
-        rows.append(Certified(**json.loads((folder / "row.json").read_text())))
+        make = partial(_row, recipe, row, data, folder, progress)
+        rows.append(Certified(**keep_row(folder, key, make)))
     result = CertifiedResult(recipe, tuple(rows))
     write_bytes(output / "results.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
     write_bytes(output / "table.md", result.to_markdown().encode())
     return result
 
 
-def _row(recipe: Recipe, row: Row, data: Dataset, folder: Path, progress: Progress) -> Certified:
+def _row(
+    recipe: Recipe, row: Row, data: Dataset, folder: Path, progress: Progress
+) -> dict[str, Any]:
+    progress.say(f"row: {row.label}")
     roles = Roles.of(row.suppress or recipe.suppress or recipe.measure[0], row.preserve)
     hidden = [name for name in recipe.measure if name not in roles.named]
     started = time.perf_counter()
     bundle = fit_bundle(
         data,
         roles,
-        method=row.method or "identity",
+        method=row_method(recipe, row),
         config=row_config(recipe, row),
         seed=recipe.seed,
         progress=progress,
@@ -147,7 +145,7 @@ def _row(recipe: Recipe, row: Row, data: Dataset, folder: Path, progress: Progre
     both = []
     for name, original, released in (
         ("fitted", data, release),
-        ("held-out", *_held_out(data, release, roles)),
+        ("held-out", *held_out(data, release, roles)),
     ):
         progress.say(f"{row.label}: attackers of the {name} records")
         evidence = evaluate(
@@ -165,7 +163,7 @@ def _row(recipe: Recipe, row: Row, data: Dataset, folder: Path, progress: Progre
         both.append(evidence)
     claims = (bundle.certificate or {}).get("attributes", {})
     fitted, held = both
-    return Certified(
+    found = Certified(
         row.label,
         roles.suppress,
         {n: fitted.attributes[n].floor for n in roles.suppress},
@@ -175,20 +173,11 @@ def _row(recipe: Recipe, row: Row, data: Dataset, folder: Path, progress: Progre
         {n: most for n in roles.suppress if (most := _linked(both, n)) is not None},
         {n: claims[n]["bound"] for n in roles.suppress if n in claims},
         {n: claims[n]["plug_in"] for n in roles.suppress if n in claims},
-        {
-            n: a.informed.accuracy
-            for n, a in fitted.attributes.items()
-            if n in recipe.measure and n not in roles.suppress
-        },
+        {n: a.informed.accuracy for n, a in fitted.attributes.items() if n not in roles.suppress},
         len(bundle.modifier.codes) if isinstance(bundle.modifier, Channel) else None,
         round(seconds, 1),
     )
-
-
-def _held_out(data: Dataset, release: Dataset, roles: Roles) -> tuple[Dataset, Dataset]:
-    """The test part and its release, divided anew for attackers that learn from it."""
-    split = data.part("test").with_split(HELD_OUT, stratify=roles.suppress[:1], grouped=False)
-    return split, release.part("test").with_column("split", split.table["split"])
+    return asdict(found)
 
 
 def _attack(evidence: Evidence, name: str) -> float:
@@ -199,11 +188,3 @@ def _linked(both: list[Evidence], name: str) -> float | None:
     found: list[AttributeEvidence] = [e.attributes[name] for e in both]
     read = [a.linked[LINKED].accuracy for a in found if LINKED in a.linked]
     return max(read) if read else None
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
-
-
-def _read(path: Path) -> str | None:
-    return path.read_text() if path.exists() else None

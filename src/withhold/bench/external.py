@@ -6,27 +6,23 @@ records are in another order: they are matched by their id.
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from withhold.bench.rivals import missing
+from withhold.data.faces import FILE, SIDE, read_faces
 from withhold.data.public import data_folder, public
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.progress import Progress
 
 KEY = "id"
-FACES, SIDE = 6000, 32  # records; pixels a side
+FACES = 6000
 BLUR_SIGMA = 3.0  # pixels: of a wave of 8 pixels, a quarter of the picture, 6 % is left
-RACES = ("white", "black", "asian", "indian", "other")
-# The first year of each age group, and its name.
-AGES = {0: "0-12", 13: "13-19", 20: "20-29", 30: "30-44", 45: "45-59", 60: "60+"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,8 @@ def _adult(folder: Path, progress: Progress) -> External:
 
 def _faces(folder: Path, progress: Progress) -> External:
     original, release = folder / "faces.parquet", folder / "faces-blurred.parquet"
-    _read_faces(data_folder() / "utkface_12000_64px.parquet", progress).write(original)
+    faces = read_faces(data_folder() / FILE, progress, most=FACES)
+    faces.with_column(KEY, _ids("face", len(faces))).write(original)
     with progress.stage("blurring faces", None):
         blur(original, release)
     return External(
@@ -130,38 +127,6 @@ def blur(original: Path, release: Path) -> None:
     lists = pa.array(list(rounded.reshape(len(rounded), -1)), pa.list_(pa.float32()))
     order = np.random.default_rng(0).permutation(len(rounded))
     pq.write_table(pa.table({KEY: table[KEY], "x": lists}).take(order), release)
-
-
-def _read_faces(path: Path, progress: Progress) -> Dataset:
-    """A part of UTKFace: grey pixels in 0..1 row by row, with gender, race and age group."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise missing("pillow", "the release of faces") from error
-    try:
-        table = pq.read_table(path)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    drawn = np.random.default_rng(0).permutation(len(table))[:FACES]
-    table = table.take(np.sort(drawn))
-    x = np.empty((len(table), SIDE * SIDE), np.float32)
-    with progress.stage("reading faces", len(table)) as bar:
-        for row, jpeg in zip(x, table["jpeg"], strict=True):
-            picture = Image.open(io.BytesIO(jpeg.as_py())).convert("L")
-            row[:] = np.asarray(picture.resize((SIDE, SIDE), Image.Resampling.BOX)).ravel()
-            bar.advance()
-    starts = np.searchsorted(list(AGES), table["age"].to_numpy(), side="right") - 1
-    attributes = {
-        KEY: _ids("face", len(table)),
-        "gender": _named(("male", "female"), table["gender"].to_numpy()),
-        "race": _named(RACES, table["race"].to_numpy()),
-        "age": _named(tuple(AGES.values()), starts),
-    }
-    return Dataset.from_arrays(x / 255, attributes, name="faces")
-
-
-def _named(names: tuple[str, ...], codes: npt.NDArray[np.int64]) -> pa.Array:
-    return pa.array([names[code] for code in codes])
 
 
 def _ids(prefix: str, n: int) -> pa.Array:

@@ -51,8 +51,7 @@ class TableResult:
     def to_markdown(self) -> str:
         """The table as Markdown, headed by its command."""
         header, lines = self.cells()
-        rule = ["---"] + ["---:"] * (len(header) - 1)
-        body = "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
+        body = markdown_table(header, lines)
         return (
             f"### {self.recipe.title}\n\n`withhold bench {self.recipe.name}`\n\n{body}\n\n{LEGEND}"
             f"{self._source()}\n"
@@ -75,6 +74,17 @@ class TableResult:
 
     def _source(self) -> str:
         return f" Paper: {self.recipe.paper_title}." if self.recipe.paper_title else ""
+
+
+def percent(value: float | None) -> str:
+    """A share of 0..1 as text; a dash where there is none."""
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def markdown_table(header: list[str], lines: list[list[str]], *, left: int = 1) -> str:
+    """A table of text as Markdown, its first columns to the left."""
+    rule = ["---"] * left + ["---:"] * (len(header) - left)
+    return "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
 
 
 def print_cells(

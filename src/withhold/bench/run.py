@@ -180,9 +180,14 @@ def _frozen_models(
     return models
 
 
+def row_method(recipe: Recipe, row: Row) -> str:
+    """The method of a row: its own, or the recipe's; without one to suppress, the original."""
+    return row.method or (recipe.method if row.suppress else "identity")
+
+
 def row_config(recipe: Recipe, row: Row) -> dict[str, Any]:
     """The settings of a row: its own over the recipe's; none of those of another method."""
-    if row.method not in (None, recipe.method):
+    if row_method(recipe, row) != recipe.method:
         return row.config
     merged = dict(recipe.config)
     for key, value in row.config.items():

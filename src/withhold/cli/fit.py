@@ -40,7 +40,7 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Bundle (a folder) to write.")],
     suppress: Suppress,
     preserve: Preserve = "",
-    method: Annotated[str, typer.Option(help="How to learn the modifier.")] = "mass",
+    method: Annotated[str, typer.Option(help="How to learn the modifier.")] = "codebook",
     config: Annotated[Path | None, typer.Option(help="YAML file of the method's settings.")] = None,
     preset: Annotated[str | None, typer.Option(help="A paper's settings, by name.")] = None,
     budget: Annotated[

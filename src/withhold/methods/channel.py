@@ -15,6 +15,7 @@ from withhold.keyed import keyed_uniform
 from withhold.methods.modifier import FloatArray, Labels, Modifier
 
 IntArray = npt.NDArray[np.int64]
+_PIECE = 2048  # records whose probabilities are held at once
 
 
 class Channel(Modifier):
@@ -44,10 +45,18 @@ class Channel(Modifier):
         return self._probabilities(x, labels)
 
     def draw(self, x: FloatArray, labels: Labels | None = None) -> IntArray:
-        """The code of each record: (n, d) -> (n,)."""
-        w = self.probabilities(x, labels)
+        """The code of each record: (n, d) -> (n,), in pieces: n x N need not fit."""
+        x, labels = self._checked(x, labels)
+        out = np.empty(len(x), np.int64)
+        for start in range(0, len(x), _PIECE):
+            rows = np.arange(start, min(start + _PIECE, len(x)))
+            out[rows] = self._draw(x[rows], {n: a.rows(rows) for n, a in labels.items()})
+        return out
+
+    def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
+        w = self._probabilities(x, labels)
         total = np.cumsum(w, axis=1, dtype=np.float64)
-        u = keyed_uniform(self.key, np.ascontiguousarray(x, np.float32))
+        u = keyed_uniform(self.key, x)
         # Scaled by the row's own sum, so that rounding never leads past the last code.
         below = total < (u * total[:, -1])[:, None]
         place: IntArray = np.minimum(below.sum(axis=1), w.shape[1] - 1)

@@ -28,14 +28,35 @@ class Proved:
     facts: list[tuple[str, Markup]]
     linked: list[LinkedRow]
 
+    @property
+    def status(self) -> str:
+        """The bound in few words, and whether to believe it."""
+        if self.alarm is not None:
+            return "contradicted"
+        if self.found.bound >= 1:
+            return "no bound"
+        doubt = "" if self.found.checked else ", not checked"
+        return f"at most {percent(self.found.bound)}{doubt}"
+
+    @property
+    def sizes(self) -> str:
+        """How many records at once were asked about: `5, 20 or 50`."""
+        sizes = [str(row.records) for row in self.linked]
+        return " or ".join(filter(None, [", ".join(sizes[:-1]), *sizes[-1:]]))
+
 
 @dataclass(frozen=True)
 class LinkedRow:
     """So many records of one class: the most that any attacker reads, and what was found."""
 
     records: int
-    bound: str
+    bound: float
     measured: str
+
+    @property
+    def said(self) -> str:
+        """The bound in percent; one of 100 % says nothing."""
+        return "not known" if self.bound >= 1 else points(self.bound)
 
 
 def proved(attributes: Sequence[tuple[int, str, AttributeEvidence]]) -> list[Proved]:
@@ -88,6 +109,8 @@ def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup
     guessing = Markup("Guessing without the release{}: {}.").format(
         ", from what is preserved" if from_kept else "", _bold(percent(a.floor))
     )
+    if a.contradicted:
+        return [guessing]
     if found.bound >= 1:
         open_ = "The certificate leaves everything open for {}: from {} the bound is {}."
         return [
@@ -118,9 +141,14 @@ def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup
 def _alarm(name: str, a: AttributeEvidence, found: Certified) -> Markup:
     return Markup(
         "<b>Contradiction.</b> The certificate says that nobody reads {} of more than {} of single"
-        " records, and an attack reads {}. Do not rely on the certificate: it is of another"
-        " release, or what it assumes does not hold."
-    ).format(_bold(name), _bold(percent(found.bound)), _bold(percent(a.best.accuracy)))
+        " records, and an attack reads {}. Do not rely on the certificate: {}what it assumes does"
+        " not hold here."
+    ).format(
+        _bold(name),
+        _bold(percent(found.bound)),
+        _bold(percent(a.best.accuracy)),
+        "" if found.checked else "it is of another release, or ",
+    )
 
 
 def _facts(name: str, found: Certified) -> list[tuple[str, Markup]]:
@@ -166,7 +194,7 @@ def _linked(name: str, a: AttributeEvidence, found: Certified) -> list[LinkedRow
         rows.append(
             LinkedRow(
                 records=int(size),
-                bound="not known" if claim.bound >= 1 else points(claim.bound),
+                bound=claim.bound,
                 measured=NONE if measured is None else points(measured.accuracy),
             )
         )

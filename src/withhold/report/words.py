@@ -120,8 +120,8 @@ def assumptions(evidence: Evidence) -> list[Markup]:
     if any(a.certificate is not None for a in evidence.attributes.values()):
         said.append(
             Markup(
-                "What is <b>proved</b> is the certificate's: a bound on every attacker, which rests"
-                ' on <a href="#certificate">assumptions of its own</a>.'
+                "What is <b>proved</b> is the certificate's: it bounds every attacker, and rests on"
+                ' <a href="#certificate">assumptions of its own</a>.'
             )
         )
     units = {a.units for a in evidence.attributes.values()} - {"record"}

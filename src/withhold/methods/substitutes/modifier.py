@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from withhold.methods.blocks import BLOCK, in_fixed_blocks
-from withhold.methods.channel import Channel, IntArray
+from withhold.methods.blocks import in_fixed_blocks
+from withhold.methods.channel import Channel
 from withhold.methods.modifier import FloatArray, Labels, State
 from withhold.methods.saved import network_of, network_state, space_of, space_state
 from withhold.nets.mlp import aligned, aligned_width, unit
@@ -23,7 +23,6 @@ class PassModifier(Channel):
     """
 
     method = "pass"
-    rows = 4 * BLOCK  # records whose probabilities over the candidates are held at once
 
     def __init__(
         self,
@@ -42,11 +41,6 @@ class PassModifier(Channel):
         # What fills the width up is no candidate and is never drawn.
         width = aligned_width(len(codes))
         self._absent = torch.arange(width) >= len(codes)
-
-    def draw(self, x: FloatArray, labels: Labels | None = None) -> IntArray:
-        """The candidate of each record, (n,), by pieces: n times N numbers may be many."""
-        pieces = [x[i : i + self.rows] for i in range(0, max(len(x), 1), self.rows)]
-        return np.concatenate([super(PassModifier, self).draw(piece) for piece in pieces])
 
     def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
         return in_fixed_blocks(self._softmax, x, outputs=len(self.codes))

@@ -26,7 +26,7 @@ def limit(
     low, high = (svg.at(side / end) for side in ci)
     marks = [
         Mark(floor / end, f"guessing {percent(floor)}", "floor"),
-        Mark(bound / end, f"no attacker beyond {percent(bound)}", "bound"),
+        Mark(bound / end, _said(bound), "bound"),
     ]
     return svg.drawing(
         bottom + LINE * 3 + 2,
@@ -44,14 +44,34 @@ def limit(
         svg.line(low, middle - 3, low, middle + 3, "whisker"),
         svg.line(high, middle - 3, high, middle + 3, "whisker"),
         *[across(mark, _TOP - 3, bottom) for mark in marks],
-        *[named(mark, bottom, place) for place, mark in enumerate(marks)],
+        *_names(marks, bottom),
         svg.text("0", "0%", bottom + LINE * 2 + 13, "tick"),
         svg.text(f"{100 * end:g} %", "100%", bottom + LINE * 2 + 13, "tick", anchor="end"),
         kind="limit",
         title=title,
         description=f"Best attack found {percent(value)}, interval {span(ci)}; guessing"
-        f" {percent(floor)}; no attacker beyond {percent(bound)}",
+        f" {percent(floor)}; {_said(bound)}",
     )
+
+
+def _said(bound: float) -> str:
+    return f"no attacker beyond {percent(bound)}" if bound < 1 else "nothing is ruled out"
+
+
+def _names(marks: list[Mark], bottom: float) -> list[Markup]:
+    """Names that no mark runs through: outwards where there is room, else in two lines."""
+    low, high = sorted(marks, key=lambda mark: mark.share)
+    low_right, high_right = low.share < _room(low), 1 - high.share >= _room(high)
+    places = {(False, True): (0, 0), (True, True): (1, 0)}.get((low_right, high_right), (0, 1))
+    return [
+        named(low, bottom, places[0], right=low_right),
+        named(high, bottom, places[1], right=high_right),
+    ]
+
+
+def _room(mark: Mark) -> float:
+    """The part of a telephone's width that a name takes."""
+    return len(mark.label) * 6.6 / 320
 
 
 def scale(*shares: float) -> float:

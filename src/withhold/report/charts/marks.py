@@ -26,17 +26,20 @@ def across(mark: Mark, top: float, bottom: float) -> Markup:
     return svg.line(x, top, x, bottom, f"mark {mark.kind}")
 
 
-def named(mark: Mark, bottom: float, place: int) -> Markup:
-    """Its name in line `place` under what ends at `bottom`, on the side of it that has room."""
+def named(mark: Mark, bottom: float, place: int, *, right: bool | None = None) -> Markup:
+    """Its name in line `place` under what ends at `bottom`, right or left of it.
+
+    Unless it is said which, on the side that has more room.
+    """
     x, below = svg.at(mark.share), bottom + LINE * place
-    left = mark.share < 0.5
+    right = mark.share < 0.5 if right is None else right
     label = svg.element(
         "text",
         {
             "x": x,
-            "dx": 5 if left else -5,
+            "dx": 5 if right else -5,
             "y": below + 12,
-            "text_anchor": "start" if left else "end",
+            "text_anchor": "start" if right else "end",
             "class": "marked",
         },
         mark.label,

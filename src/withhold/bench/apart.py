@@ -1,0 +1,144 @@
+"""One fit of `codebook` in a process of its own: seconds, memory, and how good the channel is.
+
+A process that fitted something before has memory that it did not give back, so a fresh one is
+started for each: `python -m withhold.bench.apart FOLDER`. It reads the features from x.npy, which
+takes no memory beyond them, and the rest from table.parquet and task.json.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from withhold.certificate.bound import plug_in, upper_bound
+from withhold.certificate.tally import Tally
+from withhold.dataset import Dataset
+from withhold.errors import UserError
+from withhold.methods import Channel, Journal, get_method, read_config
+from withhold.progress import Silent
+from withhold.roles import Roles
+
+ROWS = 2048  # records whose probabilities are held at once
+DECODED = 20_000  # fitted records that the decoder of the useful attribute learns from
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What a fit took, and what its channel does on the test part.
+
+    `gibibytes` is the peak of resident memory beyond that of the data; `bound` the certificate of
+    the suppressed attribute, `useful` what the best table from codes to classes reads.
+    """
+
+    records: int
+    features: int
+    classes: int
+    codes: int
+    seconds: float
+    gibibytes: float
+    data_gibibytes: float
+    floor: float | None = None
+    bound: float | None = None
+    useful: float | None = None
+
+
+def fit_apart(
+    data: Dataset, suppress: str, config: dict[str, Any], *, useful: str = "", folder: Path
+) -> Apart:
+    """Fit on the training part of `data` in a fresh process; its files are put under `folder`."""
+    _status("VmRSS")  # says at once where this cannot be measured
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        np.save(Path(place) / "x.npy", data.x)
+        pq.write_table(data.table, Path(place) / "table.parquet")
+        task = {"suppress": suppress, "useful": useful, "config": config}
+        (Path(place) / "task.json").write_text(json.dumps(task))
+        command = [sys.executable, "-m", "withhold.bench.apart", place]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        told = done.stderr.strip().splitlines() or ["it said nothing"]
+        raise UserError(f"a fit of {len(data):,} records in its own process failed: {told[-1]}")
+    return Apart(**json.loads(done.stdout))
+
+
+def _fit(folder: Path) -> Apart:
+    task = json.loads((folder / "task.json").read_text())
+    data = Dataset.from_arrays(np.load(folder / "x.npy"), pq.read_table(folder / "table.parquet"))
+    suppress, useful = task["suppress"], task["useful"]
+    attribute = data.attribute(suppress)
+    method, config = get_method("codebook"), read_config("codebook", task["config"])
+    # The peak so far is of reading; from here on it is of the fit.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _status("VmRSS")
+    started = time.perf_counter()
+    channel = method.fit(data, Roles.of(suppress), config, Silent(), seed=0, journal=Journal())
+    seconds = time.perf_counter() - started
+    beyond = _status("VmHWM") - before
+    assert isinstance(channel, Channel)
+    train, test = data.part("train"), data.part("test")
+    found = Apart(
+        len(train),
+        data.dimension,
+        int((train.attribute(suppress).counts > 0).sum()),
+        len(channel.codes),
+        round(seconds, 2),
+        beyond / 2**30,
+        data.x.nbytes / 2**30,
+    )
+    if not len(test):
+        return found
+    return Apart(
+        **asdict(found)
+        | {
+            "floor": test.attribute(suppress).majority,
+            "bound": _bound(channel, test, suppress, len(attribute.classes)),
+            "useful": _decoded(channel, train, test, useful) if useful else None,
+        }
+    )
+
+
+def _bound(channel: Channel, test: Dataset, name: str, classes: int) -> float:
+    """The certificate of a suppressed attribute, by record."""
+    table = _tally(channel, test, name, classes)
+    return upper_bound(plug_in(table, len(test)), len(test), CONFIDENCE).value
+
+
+def _decoded(channel: Channel, train: Dataset, test: Dataset, name: str) -> float:
+    """The accuracy of naming the likeliest class of a code, learned from fitted records."""
+    classes = len(train.attribute(name).classes)
+    drawn = np.random.default_rng(0).permutation(len(train))[:DECODED]
+    guess = _tally(channel, train.rows(np.sort(drawn)), name, classes).argmax(axis=0)
+    table = _tally(channel, test, name, classes)
+    return float(table[guess, np.arange(len(guess))].sum() / table.sum())
+
+
+def _tally(channel: Channel, data: Dataset, name: str, classes: int) -> Any:
+    """Summed probabilities, class by code: (classes, N)."""
+    codes = data.attribute(name).codes
+    tally = Tally(classes, len(channel.codes))
+    for start in range(0, len(data), ROWS):
+        rows = slice(start, start + ROWS)
+        tally.add(channel.probabilities(data.x[rows]).astype(np.float64), codes[rows])
+    return tally.table
+
+
+def _status(name: str) -> int:
+    """A figure of this process in bytes, as Linux tells it."""
+    path = Path("/proc/self/status")
+    if not path.exists():
+        raise UserError(f"memory is read from {path}, which this system does not have")
+    lines = path.read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(_fit(Path(sys.argv[1])))))

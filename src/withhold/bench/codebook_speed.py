@@ -1,0 +1,217 @@
+"""`withhold bench codebook-speed`: seconds of a fit beside `mass`, and how they grow."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from withhold.atomic import write_bytes
+from withhold.bench.apart import Apart, fit_apart
+from withhold.bench.recipe import find_recipe
+from withhold.bench.result import markdown_table, percent, print_cells
+from withhold.bench.run import row_config
+from withhold.data.public import public
+from withhold.dataset import Dataset
+from withhold.methods import Journal, get_method, read_config
+from withhold.nets.device import core_count
+from withhold.progress import Progress
+from withhold.roles import Roles
+
+RIVAL = "audiomnist-audit"  # the recipe that `mass` has its settings from
+SUPPRESS, USEFUL = "speaker", "digit"
+# Each fit of a solver: its settings, and what it preserves.
+SOLVERS: dict[str, tuple[dict[str, Any], str]] = {
+    "codebook, self-label": ({}, ""),
+    "codebook, barycentre": ({"solver": "barycentre", "use_labels": True}, ""),
+    "codebook, substitute": ({"solver": "substitute"}, USEFUL),
+}
+OURS = next(iter(SOLVERS))
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large everything is; tests make it small."""
+
+    turns: int = 3  # fits of each solver, of which the median counts
+    times: tuple[int, ...] = (1, 4, 16)  # records over those of the training part
+    directions: int = 256  # features of the growing data
+    grown: int = 60  # codes of the growing data: as many as 1x has by itself
+    classes: int = 1000
+    records: int = 40  # of a class
+    features: int = 64
+    codes: tuple[int, ...] = (64, 512, 4096)
+
+
+@dataclass(frozen=True)
+class CodebookSpeed:
+    """Seconds by method; fits of growing data; fits with many classes and codes."""
+
+    records: int
+    features: int
+    cores: int
+    seconds: dict[str, float]
+    growth: tuple[Apart, ...]
+    many: tuple[Apart, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Seconds of `mass` over those of self-label."""
+        return self.seconds["mass"] / self.seconds[OURS]
+
+    def parts(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Title, header and lines of the three tables."""
+        ours = self.seconds[OURS]
+        base = self.growth[0].seconds
+        return [
+            (
+                f"Seconds of a fit of {self.records:,} x {self.features:,}, {self.cores} cores",
+                ["method", "seconds", "over self-label"],
+                [[name, f"{s:.1f}", f"{s / ours:.1f}"] for name, s in self.seconds.items()],
+            ),
+            (
+                f"Growth with the records, {self.growth[0].features} features",
+                ["records", "seconds", "over the first", "memory, GiB", "data, GiB", "floor",
+                 "certificate", USEFUL],
+                [
+                    [f"{g.records:,}", f"{g.seconds:.1f}", f"{g.seconds / base:.2f}",
+                     f"{g.gibibytes:.2f}", f"{g.data_gibibytes:.2f}", percent(g.floor),
+                     percent(g.bound), percent(g.useful)]
+                    for g in self.growth
+                ],
+            ),
+            (
+                f"{self.many[0].classes:,} classes, {self.many[0].records:,} records of"
+                f" {self.many[0].features} features",
+                ["codes", "seconds", "memory, GiB", "data, GiB"],
+                [
+                    [f"{m.codes:,}", f"{m.seconds:.1f}", f"{m.gibibytes:.2f}",
+                     f"{m.data_gibibytes:.3f}"]
+                    for m in self.many
+                ],
+            ),
+        ]  # fmt: skip
+
+    @property
+    def legend(self) -> str:
+        """What the tables show, and what was aimed at."""
+        return (
+            f"mass, with its pre-training, takes {self.ratio:.1f} times as long as self-label (aim:"
+            f" at least 5), which takes {self.seconds[OURS]:.1f} s (aim: at most 30). The fit alone"
+            " is timed, without its certificate; of the solvers the median of several fits."
+            " memory: the peak of resident memory beyond the data, each fit in a process of its"
+            f" own. certificate: at most so much of {SUPPRESS} is read from one record, in %;"
+            f" {USEFUL}: what the best table from codes to classes reads, in %; both on test takes"
+            " that are the same for all. codes: those that were kept."
+        )
+
+    def to_markdown(self) -> str:
+        """The tables as Markdown."""
+        tables = [f"#### {title}\n\n{markdown_table(h, lines)}" for title, h, lines in self.parts()]
+        body = "\n\n".join(tables)
+        return f"`withhold bench codebook-speed`\n\n{body}\n\n{self.legend}\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for a machine."""
+        return asdict(self) | {"ratio": self.ratio}
+
+    def print(self) -> None:
+        """The tables in a terminal."""
+        *others, last = self.parts()
+        for title, header, lines in others:
+            print_cells(title, header, lines, "")
+        print_cells(*last, self.legend)
+
+
+def measure_codebook_speed(
+    output: Path, *, progress: Progress, sizes: Sizes | None = None
+) -> CodebookSpeed:
+    """Measure, write codebook-speed.json and table.md to `output`, and return the figures."""
+    sizes = sizes or Sizes()
+    data = public("audiomnist", progress=progress)
+    seconds = _beside_mass(data, sizes.turns, progress)
+    growth = []
+    for times in sizes.times:
+        grown = grow(data, times, sizes.directions)
+        progress.say(f"growth: {len(grown.part('train')):,} records")
+        config = {"codes": sizes.grown}
+        growth.append(fit_apart(grown, SUPPRESS, config, useful=USEFUL, folder=output))
+    crowd = many_people(sizes.classes, sizes.records, sizes.features)
+    many = []
+    for codes in sizes.codes:
+        progress.say(f"{sizes.classes:,} classes, {codes:,} codes")
+        many.append(fit_apart(crowd, "label", {"codes": codes}, folder=output))
+    fitted = data.part("train")
+    result = CodebookSpeed(
+        len(fitted), data.dimension, core_count(), seconds, tuple(growth), tuple(many)
+    )
+    text = json.dumps(result.to_dict(), indent=1)
+    write_bytes(output / "codebook-speed.json", text.encode() + b"\n")
+    write_bytes(output / "table.md", result.to_markdown().encode())
+    return result
+
+
+def _beside_mass(data: Dataset, turns: int, progress: Progress) -> dict[str, float]:
+    """Seconds of each fit, the solvers in turns and `mass` in the middle of them."""
+    rival = find_recipe(RIVAL)
+    row = next(r for r in rival.rows if r.method == "mass")
+    taken: dict[str, list[float]] = {name: [] for name in (*SOLVERS, "mass")}
+    for turn in range(turns):
+        for name, (config, preserve) in SOLVERS.items():
+            roles = Roles.of(SUPPRESS, preserve)
+            taken[name].append(_seconds(data, "codebook", config, roles, progress))
+        if turn == turns // 2:
+            roles = Roles.of(row.suppress, row.preserve)
+            taken["mass"].append(_seconds(data, "mass", row_config(rival, row), roles, progress))
+    return {name: round(statistics.median(found), 2) for name, found in taken.items()}
+
+
+def _seconds(
+    data: Dataset, name: str, config: dict[str, Any], roles: Roles, progress: Progress
+) -> float:
+    """The fit alone: no check of the roles, no certificate."""
+    settings = read_config(name, config)
+    started = time.perf_counter()
+    get_method(name).fit(data, roles, settings, progress, seed=0, journal=Journal())
+    return time.perf_counter() - started
+
+
+def grow(data: Dataset, times: int, directions: int, *, jitter: float = 0.02) -> Dataset:
+    """The training records `times` over, each copy moved by a little noise; the test part as is.
+
+    In the first principal directions of the training part. `jitter` is the deviation of the noise
+    over that of each feature. Every class keeps its share.
+    """
+    train, test = data.part("train"), data.part("test")
+    centre = train.x.mean(axis=0, dtype=np.float64)
+    covariance = np.cov(train.x.T.astype(np.float64))
+    axes = np.linalg.eigh(covariance)[1][:, ::-1][:, :directions]
+    one, other = (((part.x - centre) @ axes).astype(np.float32) for part in (train, test))
+    scale = (jitter * one.std(axis=0)).astype(np.float32)
+    rng = np.random.default_rng(0)
+    copies = [one] + [
+        one + scale * rng.standard_normal(one.shape, np.float32) for _ in range(times - 1)
+    ]
+    table = pa.concat_tables([*([train.table] * times), test.table]).select(
+        [SUPPRESS, USEFUL, "split"]
+    )
+    return Dataset.from_arrays(np.concatenate([*copies, other]), table, name=f"{times}x")
+
+
+def many_people(classes: int, records: int, features: int) -> Dataset:
+    """A Gaussian around a centre of its own for every class, all of it to be fitted."""
+    rng = np.random.default_rng(0)
+    label = np.repeat(np.arange(classes), records)
+    centres = rng.standard_normal((classes, features))
+    x = centres[label] + rng.standard_normal((len(label), features))
+    table = {
+        "label": pa.array([f"p{i:04d}" for i in label]),
+        "split": pa.array(["train"] * len(label)),
+    }
+    return Dataset.from_arrays(x.astype(np.float32), table, name="many people")

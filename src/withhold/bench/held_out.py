@@ -1,0 +1,18 @@
+"""Attackers that learn from records which the fit never saw.
+
+A release may be balanced on the records it was fitted on and not on others, so they can read more.
+"""
+
+from __future__ import annotations
+
+from withhold.dataset import Dataset
+from withhold.roles import Roles
+
+# Attackers learn from three fifths of the records that the fit never saw.
+SHARES = (0.5, 0.1, 0.4)
+
+
+def held_out(data: Dataset, release: Dataset, roles: Roles) -> tuple[Dataset, Dataset]:
+    """The test part and its release, divided anew into train, val and test."""
+    split = data.part("test").with_split(SHARES, stratify=roles.suppress[:1], grouped=False)
+    return split, release.part("test").with_column("split", split.table["split"])

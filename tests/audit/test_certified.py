@@ -1,0 +1,205 @@
+"""A certificate in an audit: checked against the release, and handed to its attributes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from audit.audited import audit, world
+from audit.published import fits
+from support import of_world
+from withhold import audit as front_door
+from withhold import certify
+from withhold.audit.attackers import Prior
+from withhold.audit.evidence import Evidence, schema
+from withhold.certificate import Certificate
+from withhold.dataset import Dataset
+from withhold.errors import UserError
+from withhold.fitting import fit_bundle
+from withhold.roles import Roles
+
+ROLES = Roles.of("secret", "useful")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return of_world(world(600))
+
+
+@pytest.fixture(scope="module")
+def bundle(data):
+    return fit_bundle(data, ROLES, method="random-substitute", config={"candidates": 16})
+
+
+@pytest.fixture(scope="module")
+def certificate(bundle):
+    return Certificate.from_dict(bundle.certificate)
+
+
+@pytest.fixture(scope="module")
+def release(data, bundle):
+    return data.with_features(bundle.modifier.transform(data.x))
+
+
+def quick(data, release, certificate, **more):
+    return audit(data, release, certificate=certificate, **{"attackers": (Prior(),)} | more)
+
+
+# --- a release of these codes ---
+
+
+def test_the_bound_is_told_beside_the_attacks(data, release, certificate, tmp_path):
+    found = audit(data, release, certificate=certificate, fail_if="secret@certificate>99")
+    secret, claim = found.attributes["secret"], certificate.attributes["secret"]
+    assert secret.certificate.checked
+    assert secret.certificate.model_dump(exclude={"checked"}) == claim.model_dump()
+    assert found.attributes["useful"].certificate is None
+    assert not secret.contradicted  # a random code tells nothing
+    assert secret.best.accuracy <= claim.bound
+    assert found.certificate.checked
+    assert found.certificate.assumptions == certificate.assumptions
+    assert (found.certificate.codes, found.certificate.others) == (16, {})
+    assert f"no attacker reads secret of more than {100 * claim.bound:.1f} %" in found.verdict
+    assert found.gate.passed
+    assert not any("certificate" in note for note in found.notes)
+    found.to_json(tmp_path / "audit.json")
+    assert Evidence.from_json(tmp_path / "audit.json") == found
+    fits(found.to_dict(), schema(), schema()["$defs"])
+
+
+@pytest.mark.parametrize("file", ["r.csv", "r.npz", "r.parquet"])
+def test_codes_are_known_again_from_every_file(data, release, certificate, file, tmp_path):
+    names = [f"f{i}" for i in range(12)]
+    Dataset.from_arrays(release.x, release.table, names=names).write(tmp_path / file)
+    read = Dataset.read(tmp_path / file, features="f*")
+    assert quick(data, read, certificate).certificate.checked
+
+
+def test_the_front_door_takes_it(data, release, certificate):
+    found = front_door(
+        data, release, "secret", attackers=(Prior(),), workers=1, certificate=certificate
+    )
+    assert found.attributes["secret"].certificate.bound == certificate.attributes["secret"].bound
+
+
+def test_a_false_certificate_is_contradicted(data, certificate):
+    """Codes that give the secret away, under a certificate that was made for others."""
+    channel = fit_bundle(data, ROLES, method="random-substitute", config={"candidates": 2})
+    codes = channel.modifier.codes
+    leak = data.with_features(codes[data.attribute("secret").codes])
+    false = Certificate.from_dict(channel.certificate)
+    found = audit(data, leak, certificate=false, fail_if="secret@certificate>99")
+    assert found.certificate.checked
+    assert found.attributes["secret"].informed.accuracy == 1
+    assert found.attributes["secret"].contradicted
+    assert "CONTRADICTION: an attack reads secret of 100.0 %" in found.verdict
+    assert not found.gate.passed
+
+
+# --- which attributes ---
+
+
+def test_several_together_in_any_order(data, release):
+    both = Roles.of("useful,secret")
+    made = fit_bundle(data, both, method="random-substitute", config={"candidates": 16})
+    claims = certify(made, data)
+    assert list(claims.attributes) == ["useful", "secret", "useful,secret"]
+    codes = data.with_features(made.modifier.transform(data.x))
+    found = quick(data, codes, claims, suppress="secret,useful", preserve=(), joint="secret,useful")
+    bound = claims.attributes["useful,secret"].bound
+    assert found.attributes["secret,useful"].certificate.bound == bound
+    assert found.certificate.others == {}
+    found = quick(data, codes, claims)  # useful is preserved in this audit
+    assert set(found.certificate.others) == {"useful", "useful,secret"}
+    assert found.attributes["useful"].certificate is None
+
+
+def test_of_other_attributes_it_says_nothing(data, release, certificate):
+    with pytest.raises(UserError, match="is about secret, and the audit suppresses useful; name"):
+        quick(data, release, certificate, suppress="useful", preserve=())
+    found = quick(data, release, certificate, suppress="secret,useful", preserve=())
+    assert "the certificate says nothing of useful" in found.notes
+    assert found.attributes["secret"].certificate is not None
+    assert found.attributes["useful"].certificate is None
+
+
+def test_several_labels_are_bounded_one_by_one():
+    rng = np.random.default_rng(0)
+    tags = [[t for t in "ab" if rng.random() < 0.5] for _ in range(400)]
+    data = Dataset.from_arrays(rng.standard_normal((400, 3)).astype(np.float32), {"tags": tags})
+    made = fit_bundle(data, Roles.of("tags"), method="constant")
+    codes = data.with_features(made.modifier.transform(data.x))
+    found = quick(data, codes, certify(made, data), suppress="tags", preserve=(), same_order=True)
+    assert found.attributes["tags"].certificate is None
+    assert set(found.certificate.others) == {"tags.a", "tags.b", "tags.a,tags.b"}
+    assert "the certificate has the labels of 'tags' one by one, and not together" in found.notes
+
+
+# --- a release that cannot be checked ---
+
+
+def unchecked(found: Evidence) -> str:
+    assert found.attributes["secret"].certificate.checked is False
+    assert found.certificate.checked is False
+    (note,) = (n for n in found.notes if n.startswith("the certificate was not checked against"))
+    return note
+
+
+def test_samples_are_shown_and_not_relied_on(data, release, certificate):
+    noise = np.random.default_rng(0).standard_normal(release.x.shape).astype(np.float32)
+    samples = release.with_features(release.x + noise)
+    found = quick(data, samples, certificate, fail_if="secret@certificate>99")
+    assert "as those of a release --as sample are not" in unchecked(found)
+    assert not found.gate.passed
+
+
+def test_numbers_of_codes_are_shown_and_not_relied_on(data, bundle, certificate):
+    numbers = bundle.modifier.draw(data.x)[:, None].astype(np.float32)
+    found = quick(data, data.with_features(numbers), certificate)
+    assert "it has the numbers of codes, and not their values" in unchecked(found)
+    for wrong in (numbers + 1, numbers - 1, numbers + 0.5):
+        with pytest.raises(UserError, match=r"its codes have 12 features, .* has 1"):
+            quick(data, data.with_features(wrong), certificate)
+
+
+def test_further_draws_are_not_covered(data, release, certificate):
+    found = quick(data, release, certificate, again=[release])
+    assert any("about one release of each record" in note for note in found.notes)
+
+
+# --- another release ---
+
+
+def test_other_codes_are_refused(data, release, certificate):
+    codes = release.with_features(release.x + 1)
+    with pytest.raises(UserError, match=r"of another release: no record of .* one of its 16 codes"):
+        quick(data, codes, certificate)
+
+
+def test_rounded_codes_are_refused(data, release, certificate):
+    rounded = release.with_features(release.x.astype(np.float16).astype(np.float32))
+    with pytest.raises(UserError, match="and no rounded values"):
+        quick(data, rounded, certificate)
+
+
+def test_the_original_itself_is_refused(data):
+    mean = fit_bundle(data, ROLES, method="constant")
+    with pytest.raises(UserError, match="the certificate is of another release"):
+        quick(data, data, certify(mean, data))
+
+
+def test_one_record_that_slipped_through_is_refused(data, release, certificate):
+    x = release.x.copy()
+    x[17] = data.x[17]
+    with pytest.raises(UserError, match=r"1 of the 600 records of .* are none of the 16 codes"):
+        quick(data, release.with_features(x), certificate)
+
+
+def test_another_number_of_features_is_refused(data, release, certificate):
+    with pytest.raises(UserError, match=r"its codes have 12 features, .* has 9"):
+        quick(data, release.with_features(release.x[:, :9]), certificate)
+
+
+def test_an_original_alone_has_no_certificate(data, certificate):
+    with pytest.raises(UserError, match="a certificate is about a release, and there is none"):
+        quick(data, None, certificate)
