@@ -60,7 +60,7 @@ def noise(**changes: Any) -> Suppressor:
 
 
 @parametrize_with_checks(
-    [Suppressor(method="noise"), Suppressor(method="leace"), Suppressor(config=TINY)]
+    [Suppressor(method="noise"), Suppressor(method="leace"), Suppressor(method="mass", config=TINY)]
 )
 def test_scikit_learns_checks(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)
@@ -250,7 +250,9 @@ def test_it_hides_and_keeps_end_to_end() -> None:
 
 
 def test_save_and_load(x: FloatArray, frame: pd.DataFrame, tmp_path: Path) -> None:
-    made = Suppressor(["secret"], ["colour"], config=TINY, seed=4).fit(x, attributes=frame)
+    made = Suppressor(["secret"], ["colour"], method="mass", config=TINY, seed=4).fit(
+        x, attributes=frame
+    )
     made.save(tmp_path / "bundle")
     loaded = Suppressor.load(tmp_path / "bundle")
     np.testing.assert_array_equal(loaded.transform(x), made.transform(x))
@@ -271,8 +273,8 @@ def test_a_seed_from_numpy_can_be_saved(x: FloatArray, frame: pd.DataFrame, tmp_
 
 
 def test_checkpoints_resume(x: FloatArray, frame: pd.DataFrame, tmp_path: Path) -> None:
-    whole = Suppressor("secret", config=TINY).fit(x, attributes=frame)
-    parts = Suppressor("secret", config=TINY, checkpoints=tmp_path / "work")
+    whole = Suppressor("secret", method="mass", config=TINY).fit(x, attributes=frame)
+    parts = Suppressor("secret", method="mass", config=TINY, checkpoints=tmp_path / "work")
     parts.set_params(progress=Recorder(stop_in="modifier", after=1))
     with pytest.raises(Interrupted):
         parts.fit(x, attributes=frame)
@@ -283,7 +285,7 @@ def test_checkpoints_resume(x: FloatArray, frame: pd.DataFrame, tmp_path: Path) 
 
 def test_progress_is_told(x: FloatArray, frame: pd.DataFrame) -> None:
     said = Recorder()
-    Suppressor("secret", config=TINY, progress=said).fit(x, attributes=frame)
+    Suppressor("secret", method="mass", config=TINY, progress=said).fit(x, attributes=frame)
     assert set(said.steps) == {"attribute model secret", "contrastive encoder", "modifier"}
 
 

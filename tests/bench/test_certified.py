@@ -25,11 +25,14 @@ kind: certified
 data: stub
 method: codebook
 measure: [secret, useful]
-config: {codes: 6, rounds: 1, epochs: 3, hidden: [16], dropout: [0, 0]}
+config: {codes: 6, rounds: 2, hidden: [16], dropout: [0, 0]}
 rows:
   - {label: original}
   - {label: codebook, suppress: secret}
-  - {label: "codebook, useful preserved", suppress: secret, preserve: useful, config: {epochs: 4}}
+  - label: codebook, useful preserved
+    suppress: secret
+    preserve: useful
+    config: {softness: 0.6}
   - {label: constant, method: constant, suppress: secret}
 """
 
@@ -77,7 +80,7 @@ def test_attacks_and_certificates(
     again = run_recipe(recipe, out, progress=said)
     assert json.dumps(again.to_dict()) == json.dumps(result.to_dict())
     assert not said.lines
-    (tmp_path / "stub.yaml").write_text(TEXT.replace("epochs: 4", "epochs: 5"))
+    (tmp_path / "stub.yaml").write_text(TEXT.replace("softness: 0.6", "softness: 0.7"))
     run_recipe(find_recipe(str(tmp_path / "stub.yaml")), out, progress=said)
     assert [x for x in said.lines if x.startswith("row: ")] == ["row: codebook, useful preserved"]
 

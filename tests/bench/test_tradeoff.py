@@ -24,7 +24,7 @@ data: stub
 method: codebook
 suppress: secret
 measure: [secret, useful]
-config: {codes: 6, rounds: 1, epochs: 3, hidden: [16], dropout: [0, 0]}
+config: {codes: 6, rounds: 2, hidden: [16], dropout: [0, 0]}
 rows:
   - {label: original}
   - {label: constant, method: constant}

@@ -57,7 +57,7 @@ def test_where_there_is_no_test_part_it_says_how_to_certify() -> None:
 
 
 def test_other_methods_have_neither(tmp_path: Path) -> None:
-    bundle = fit_bundle(mixed(), ROLES, config=TINY)
+    bundle = fit_bundle(mixed(), ROLES, method="mass", config=TINY)
     assert (bundle.seen, bundle.certificate) == (None, None)
     save_bundle(bundle, tmp_path / "b")
     assert not any((tmp_path / "b" / name).exists() for name in EXTRA)
@@ -104,7 +104,7 @@ def test_every_byte_of_the_sums_counts(folder: Path) -> None:
 
 
 def test_a_certificate_put_into_another_bundle_is_refused(saved: Path, tmp_path: Path) -> None:
-    save_bundle(fit_bundle(mixed(), ROLES, config=TINY), tmp_path / "mass")
+    save_bundle(fit_bundle(mixed(), ROLES, method="mass", config=TINY), tmp_path / "mass")
     shutil.copy(saved / "certificate.json", tmp_path / "mass" / "certificate.json")
     with pytest.raises(UserError, match=r"certificate\.json is not what was written"):
         load_bundle(tmp_path / "mass")

@@ -280,7 +280,7 @@ def test_records_of_the_fit_are_refused() -> None:
 
 
 def test_a_method_without_finitely_many_codes_has_no_certificate() -> None:
-    made = fit_bundle(mixed(), Roles.of("secret"), config=TINY)
+    made = fit_bundle(mixed(), Roles.of("secret"), method="mass", config=TINY)
     with pytest.raises(UserError, match="method 'mass' has no certificate: its release is not one"):
         certify(made, mixed())
 

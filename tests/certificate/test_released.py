@@ -60,7 +60,7 @@ def test_a_certificate_has_a_digest_of_each_code() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("made")
     save_bundle(fit_bundle(mixed(), Roles.of("secret"), method="constant"), made / "codes")
-    save_bundle(fit_bundle(mixed(), Roles.of("secret"), config=TINY), made / "mass")
+    save_bundle(fit_bundle(mixed(), Roles.of("secret"), method="mass", config=TINY), made / "mass")
     return made
 
 

@@ -83,7 +83,17 @@ def pantry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lists = lists.set_column(0, "x", loose)
     pq.write_table(lists, folder / "lists.parquet")
     (folder / "tiny.yaml").write_text(json.dumps(TINY))
-    arguments = ["fit", "data.parquet", "--suppress", "secret", "--preserve", "useful", "-q"]
+    arguments = [
+        "fit",
+        "data.parquet",
+        "--method",
+        "mass",
+        "--suppress",
+        "secret",
+        "--preserve",
+        "useful",
+        "-q",
+    ]
     before = Path.cwd()
     os.chdir(folder)
     try:

@@ -90,7 +90,7 @@ def test_fit_with_raw_views(media: Path, cli: Run) -> None:
     Path("tiny.yaml").write_text(json.dumps(TINY))
     assert cli("extract", "mulaw.parquet", "-o", "x.parquet", "-q").code == 0
     fit = ("fit", "x.parquet", "--suppress", "speaker", "--preserve", "digit",
-           "--config", "tiny.yaml")  # fmt: skip
+           "--method", "mass", "--config", "tiny.yaml")  # fmt: skip
     ran = cli(*fit, "--raw", "mulaw.parquet", "-o", "raw")
     assert ran.code == 0
     assert "made of the features" not in ran.err

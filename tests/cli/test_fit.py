@@ -14,7 +14,7 @@ from withhold.bundle import load_bundle
 
 from .conftest import Run, snapshot
 
-FIT = ("--suppress", "secret", "--config", "tiny.yaml")
+FIT = ("--method", "mass", "--suppress", "secret", "--config", "tiny.yaml")
 
 
 @pytest.mark.parametrize("file", ["data.parquet", "data.npz", "lists.parquet"])
@@ -35,6 +35,7 @@ def test_options_reach_the_fit(place: Path, cli: Run) -> None:
         "fit", "wide.csv", "--features", "f_*", "--multilabel", "sound=loud,fast",
         "--suppress", "sound", "--preserve", "secret", "--group", "person", "--exclude", "id",
         "--test", "take>=30", "--seed", "5", "--config", "tiny.yaml", "-o", "b",
+        "--method", "mass",
     )  # fmt: skip
     assert ran.code == 0
     bundle = load_bundle("b")
@@ -65,7 +66,7 @@ def test_held_out_records_do_not_matter(place: Path, cli: Run) -> None:
 
 def test_preset_with_settings_over_it(place: Path, cli: Run) -> None:
     Path("few.yaml").write_text(json.dumps(TINY))
-    ran = cli("fit", "data.parquet", "--suppress", "secret", "--preset", "audiomnist",
+    ran = cli("fit", "data.parquet", "--suppress", "secret", "--preset", "audiomnist", "--method", "mass",
               "--config", "few.yaml", "-o", "b", "--json")  # fmt: skip
     assert ran.json["config"]["suppression"] == 0.001
     assert ran.json["config"]["attribute_model"]["epochs"] == 2
@@ -168,7 +169,18 @@ def test_bundle_lost_between_the_renames_comes_back(
 
 def test_diverged_training_is_refused(place: Path, cli: Run) -> None:
     Path("wild.yaml").write_text(json.dumps(TINY | {"learning_rate": 1e30}))
-    ran = cli("fit", "data.parquet", "--suppress", "secret", "--config", "wild.yaml", "-o", "b")
+    ran = cli(
+        "fit",
+        "data.parquet",
+        "--suppress",
+        "secret",
+        "--config",
+        "wild.yaml",
+        "-o",
+        "b",
+        "--method",
+        "mass",
+    )
     assert ran.code == 2
     assert "diverged" in ran.err.splitlines()[-1]
     assert not Path("b").exists()
@@ -176,7 +188,18 @@ def test_diverged_training_is_refused(place: Path, cli: Run) -> None:
 
 def test_network_that_does_not_fit_in_memory(place: Path, cli: Run) -> None:
     Path("huge.yaml").write_text(json.dumps(TINY | {"hidden": [10**11]}))
-    ran = cli("fit", "data.parquet", "--suppress", "secret", "--config", "huge.yaml", "-o", "b")
+    ran = cli(
+        "fit",
+        "data.parquet",
+        "--suppress",
+        "secret",
+        "--config",
+        "huge.yaml",
+        "-o",
+        "b",
+        "--method",
+        "mass",
+    )
     assert ran.code == 2
     assert "not enough memory" in ran.err.splitlines()[-1]
 

@@ -48,7 +48,17 @@ def files(place: Path) -> Path:
 
 
 COMMANDS = {
-    "fit": ("fit", "large.parquet", "--suppress", "a", "--config", "wide.yaml", "-o"),
+    "fit": (
+        "fit",
+        "large.parquet",
+        "--suppress",
+        "a",
+        "--method",
+        "mass",
+        "--config",
+        "wide.yaml",
+        "-o",
+    ),
     "transform": ("transform", "wide", "large.parquet", "-o"),
     "extract": ("extract", "sound.parquet", "-o"),
     "audit": ("audit", "data.parquet", "data.parquet", "--suppress", "secret", "-o"),

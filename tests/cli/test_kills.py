@@ -42,7 +42,7 @@ CONFIG = {
     "contrastive": {"epochs": 40, "batch": 64, "projection": 16},
 }
 FIT = ("fit", "data.parquet", "--suppress", "secret", "--preserve", "useful",
-       "--config", "mass.yaml", "-q", "-o")  # fmt: skip
+       "--method", "mass", "--config", "mass.yaml", "-q", "-o")  # fmt: skip
 TRANSFORM = ("transform", "bundle", "large.parquet", "-q", "-o")
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")

@@ -14,7 +14,7 @@ import pytest
 
 from .conftest import Run, snapshot
 
-FIT = ("--suppress", "secret", "-o", "b", "--config", "tiny.yaml")
+FIT = ("--method", "mass", "--suppress", "secret", "-o", "b", "--config", "tiny.yaml")
 
 
 def changed(name: str = "odd.parquet", **columns: object) -> None:
@@ -169,7 +169,7 @@ ARGUMENTS: list[tuple[tuple[str, ...], str]] = [
     ((*F, *FIT, "--test", "take>=99"), "holds for no record"),
     # methods and their settings
     ((*F, *FIT, "--method", "mas"), "did you mean 'mass'?"),
-    ((*F, *S, "-o", "b", "--preset", "audiomnit"), "did you mean 'audiomnist'?"),
+    ((*F, *S, "-o", "b", "--method", "mass", "--preset", "audiomnit"), "did you mean 'audiomnist'?"),
     ((*F, *FIT, "--method", "noise"), "no setting 'hidden' (settings: sigma)"),
     ((*F, *S, "-o", "b", "--config", "no.yaml"), "cannot read no.yaml"),
     ((*F, *S, "-o", "b", "--config", "bundle"), "cannot read bundle: Is a directory"),
@@ -237,7 +237,7 @@ CONFIGS = {
 
 @pytest.mark.parametrize("text", CONFIGS)
 def test_settings(place: Path, cli: Run, text: str) -> None:
-    fit = ("fit", "data.parquet", *S, "-o", "b", "--config", "c.yaml")
+    fit = ("fit", "data.parquet", "--method", "mass", *S, "-o", "b", "--config", "c.yaml")
     refused(place, cli, lambda: write("c.yaml", text.encode("latin-1")), CONFIGS[text], *fit)
 
 

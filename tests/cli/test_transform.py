@@ -87,7 +87,19 @@ def test_formats_give_one_release(place: Path, cli: Run) -> None:
 
 def test_wide_columns_are_matched_by_name(place: Path, cli: Run) -> None:
     """The same columns in another order are the same features: the release follows them."""
-    fit = ("fit", "wide.csv", "--features", "f_*", "--suppress", "secret", "-o", "b", "-q")
+    fit = (
+        "fit",
+        "wide.csv",
+        "--features",
+        "f_*",
+        "--method",
+        "mass",
+        "--suppress",
+        "secret",
+        "-o",
+        "b",
+        "-q",
+    )
     assert cli(*fit, "--config", "tiny.yaml").code == 0
     frame = pd.read_csv("wide.csv")
     frame[frame.columns[::-1]].to_csv("turned.csv", index=False)
@@ -100,7 +112,7 @@ def test_wide_columns_are_matched_by_name(place: Path, cli: Run) -> None:
 
 def test_columns_of_a_multilabel_attribute_go(place: Path, cli: Run) -> None:
     fit = ("fit", "data.parquet", "--multilabel", "sound=loud,fast", "--suppress", "sound")
-    assert cli(*fit, "--config", "tiny.yaml", "-o", "b", "-q").code == 0
+    assert cli(*fit, "--method", "mass", "--config", "tiny.yaml", "-o", "b", "-q").code == 0
     ran = cli("transform", "b", "data.parquet", "-o", "r.parquet")
     assert "(left out: loud, fast)" in ran.out
     assert not {"loud", "fast"} & set(pq.read_table("r.parquet").column_names)

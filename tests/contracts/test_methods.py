@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
 
 from contracts.method_contract import MethodContract
-from support import TINY
+from support import TINY, mixed
+from withhold.attribute import Attribute
+from withhold.bundle import Bundle, load_bundle, save_bundle
+from withhold.dataset import Dataset
 from withhold.methods import method_names
+from withhold.methods.codebook import CodebookModifier
+from withhold.methods.modifier import FloatArray, Labels
 
 # Settings that make a slow method quick; a method that is not here runs with its own.
+BOOK = {"codes": 8, "hidden": [8], "epochs": 2, "rounds": 2, "least": 2, "smallest": 4}
 QUICK: dict[str, dict[str, Any]] = {
+    "codebook": BOOK,
     "mass": TINY,
     "mass-it": {
         "hidden": [8], "critic": [8, 4], "epochs": 2, "batch": 32,
@@ -27,3 +38,62 @@ def _contract(name: str) -> type[MethodContract]:
 
 # One class a method, so that a failure names it: TestMass::test_…
 globals().update({cls.__name__: cls for cls in map(_contract, method_names())})
+
+
+class TestCodebookSubstitute(MethodContract):
+    method = "codebook"
+    config: ClassVar[dict[str, Any]] = BOOK | {"solver": "substitute"}
+
+
+class TestCodebookBudget(MethodContract):
+    method = "codebook"
+    config: ClassVar[dict[str, Any]] = BOOK | {"budget": "secret<=97"}
+
+
+class TestCodebookBarycentre(MethodContract):
+    """It needs each record's label, which the contract does not hand over: it is looked up."""
+
+    method = "codebook"
+    config: ClassVar[dict[str, Any]] = BOOK | {"solver": "barycentre", "use_labels": True}
+
+    @classmethod
+    def dataset(cls) -> Dataset:
+        """The mixed data, every record labelled."""
+        data, rng = mixed(), np.random.default_rng(2)
+        table = {name: data.table[name].to_pylist() for name in data.table.column_names}
+        table["secret"] = [v or f"s{rng.integers(2)}" for v in table["secret"]]
+        table["tags"] = [v or [] for v in table["tags"]]
+        return Dataset.from_arrays(data.x, table, name=data.name)
+
+    @classmethod
+    def fit(cls, dataset: Dataset | None = None, *, seed: int = 0) -> Bundle:
+        bundle = super().fit(dataset, seed=seed)
+        return replace(bundle, modifier=Knowing(bundle.modifier, cls.dataset()))
+
+    def test_saved_and_loaded_gives_the_same_bytes(self, tmp_path: Path) -> None:
+        save_bundle(self.fitted(), tmp_path / "bundle")
+        loaded = Knowing(load_bundle(tmp_path / "bundle").modifier, self.dataset())
+        out = loaded.transform(self.x())
+        np.testing.assert_array_equal(out, self.modifier().transform(self.x()))
+
+
+class TestCodebookWithLabels(TestCodebookBarycentre):
+    config: ClassVar[dict[str, Any]] = BOOK | {"use_labels": True}
+
+
+class Knowing(CodebookModifier):
+    """A modifier that finds the labels of a record in a dataset, by the record itself."""
+
+    def __init__(self, inner: Any, data: Dataset) -> None:
+        super().__init__(inner.book, inner.key, inner.needs, inner.classes)
+        self.data = data
+        self.row = {record.tobytes(): i for i, record in enumerate(data.x)}
+
+    def transform(self, x: FloatArray, labels: Labels | None = None) -> FloatArray:
+        rows = [self.row.get(record.astype(np.float32).tobytes()) for record in x]
+        known = None not in rows
+        found: dict[str, Attribute] = {
+            name: self.data.attribute(name).rows(np.array(rows, np.int64))
+            for name in (self.needs if known else ())
+        }
+        return super().transform(x, labels or found)

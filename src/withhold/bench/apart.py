@@ -58,10 +58,7 @@ def fit_apart(
     """Fit on the training part of `data` in a fresh process; its files are put under `folder`."""
     _status("VmRSS")  # says at once where this cannot be measured
     with tempfile.TemporaryDirectory(dir=folder) as place:
-        np.save(Path(place) / "x.npy", data.x)
-        pq.write_table(data.table, Path(place) / "table.parquet")
-        task = {"suppress": suppress, "useful": useful, "config": config}
-        (Path(place) / "task.json").write_text(json.dumps(task))
+        put(Path(place), data, suppress, config, useful)
         command = [sys.executable, "-m", "withhold.bench.apart", place]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
@@ -70,7 +67,16 @@ def fit_apart(
     return Apart(**json.loads(done.stdout))
 
 
-def _fit(folder: Path) -> Apart:
+def put(folder: Path, data: Dataset, suppress: str, config: dict[str, Any], useful: str) -> None:
+    """Write what `fit_here` reads."""
+    np.save(folder / "x.npy", data.x)
+    pq.write_table(data.table, folder / "table.parquet")
+    task = {"suppress": suppress, "useful": useful, "config": config}
+    (folder / "task.json").write_text(json.dumps(task))
+
+
+def fit_here(folder: Path) -> Apart:
+    """Fit in this process; its peak of memory is that of the fit only where it is a fresh one."""
     task = json.loads((folder / "task.json").read_text())
     data = Dataset.from_arrays(np.load(folder / "x.npy"), pq.read_table(folder / "table.parquet"))
     suppress, useful = task["suppress"], task["useful"]
@@ -141,4 +147,4 @@ def _status(name: str) -> int:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(_fit(Path(sys.argv[1])))))
+    print(json.dumps(asdict(fit_here(Path(sys.argv[1])))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,9 @@ OURS = next(iter(SOLVERS))
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large everything is; tests make it small."""
+    """How large everything is; tests make it small, and its networks by `settings`."""
 
+    settings: dict[str, Any] = field(default_factory=dict)  # of every codebook, beside its own
     turns: int = 3  # fits of each solver, of which the median counts
     times: tuple[int, ...] = (1, 4, 16)  # records over those of the training part
     directions: int = 256  # features of the growing data
@@ -135,18 +136,19 @@ def measure_codebook_speed(
     """Measure, write codebook-speed.json and table.md to `output`, and return the figures."""
     sizes = sizes or Sizes()
     data = public("audiomnist", progress=progress)
-    seconds = _beside_mass(data, sizes.turns, progress)
+    seconds = _beside_mass(data, sizes, progress)
     growth = []
     for times in sizes.times:
         grown = grow(data, times, sizes.directions)
         progress.say(f"growth: {len(grown.part('train')):,} records")
-        config = {"codes": sizes.grown}
+        config = sizes.settings | {"codes": sizes.grown}
         growth.append(fit_apart(grown, SUPPRESS, config, useful=USEFUL, folder=output))
     crowd = many_people(sizes.classes, sizes.records, sizes.features)
     many = []
     for codes in sizes.codes:
         progress.say(f"{sizes.classes:,} classes, {codes:,} codes")
-        many.append(fit_apart(crowd, "label", {"codes": codes}, folder=output))
+        config = sizes.settings | {"codes": codes}
+        many.append(fit_apart(crowd, "label", config, folder=output))
     fitted = data.part("train")
     result = CodebookSpeed(
         len(fitted), data.dimension, core_count(), seconds, tuple(growth), tuple(many)
@@ -157,16 +159,17 @@ def measure_codebook_speed(
     return result
 
 
-def _beside_mass(data: Dataset, turns: int, progress: Progress) -> dict[str, float]:
+def _beside_mass(data: Dataset, sizes: Sizes, progress: Progress) -> dict[str, float]:
     """Seconds of each fit, the solvers in turns and `mass` in the middle of them."""
     rival = find_recipe(RIVAL)
     row = next(r for r in rival.rows if r.method == "mass")
     taken: dict[str, list[float]] = {name: [] for name in (*SOLVERS, "mass")}
-    for turn in range(turns):
-        for name, (config, preserve) in SOLVERS.items():
+    for turn in range(sizes.turns):
+        for name, (own, preserve) in SOLVERS.items():
             roles = Roles.of(SUPPRESS, preserve)
+            config = sizes.settings | own
             taken[name].append(_seconds(data, "codebook", config, roles, progress))
-        if turn == turns // 2:
+        if turn == sizes.turns // 2:
             roles = Roles.of(row.suppress, row.preserve)
             taken["mass"].append(_seconds(data, "mass", row_config(rival, row), roles, progress))
     return {name: round(statistics.median(found), 2) for name, found in taken.items()}

@@ -125,4 +125,7 @@ def same(one: Bundle, two: Bundle) -> bool:
     """Weights to the byte, settings and history."""
     a, b = one.modifier.state(), two.modifier.state()
     equal = a.keys() == b.keys() and all(a[k].tobytes() == b[k].tobytes() for k in a)
-    return equal and (one.modifier.settings(), one.history) == (two.modifier.settings(), two.history)
+    return equal and (one.modifier.settings(), one.history) == (
+        two.modifier.settings(),
+        two.history,
+    )

@@ -18,7 +18,9 @@ from withhold.methods.codebook.transport import plan
 from withhold.progress import Silent
 
 
-def task(data: Dataset, preserve: str | None = None, *, codes: int = 12, **settings: object) -> Task:
+def task(
+    data: Dataset, preserve: str | None = None, *, codes: int = 12, **settings: object
+) -> Task:
     u = data.attribute(preserve).codes if preserve else np.zeros(len(data), np.int64)
     config = CodebookConfig(codes=codes, **settings)
     return _task(data, data.attribute("who").codes, u, config, Silent(), 0, Journal())

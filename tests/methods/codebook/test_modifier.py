@@ -84,8 +84,8 @@ def test_draws_over_many_keys_are_as_often_as_their_probabilities(
 
     x = data.x[:1]
     w = plain.probabilities(x)[0].astype(np.float64)
-    drawn = [int(with_key(plain, b"key %d" % i).draw(x)[0]) for i in range(1500)]
-    found, expected = np.bincount(drawn, minlength=len(w)), 1500 * w / w.sum()
+    drawn = [int(with_key(plain, b"key %d" % i).draw(x)[0]) for i in range(800)]
+    found, expected = np.bincount(drawn, minlength=len(w)), 800 * w / w.sum()
     rare = expected < 5
     found = np.append(found[~rare], found[rare].sum())
     expected = np.append(expected[~rare], expected[rare].sum())
@@ -163,15 +163,14 @@ def test_the_names_of_classes_and_not_their_numbers_count(
 ) -> None:
     """A file with fewer classes numbers them in another way."""
     some = np.flatnonzero(np.isin(data.attribute("who").codes, [2, 4]))
-    fewer = changed(data.rows(some), word=None)
-    names = [data.attribute("who").classes[c] for c in fewer.attribute("who").codes]
-    fresh = Dataset.from_arrays(fewer.x, {"who": names})
+    fresh = Dataset.from_arrays(data.x[some], {"who": data.table["who"].take(some)})
     assert fresh.attribute("who").classes == ("p2", "p4")
     np.testing.assert_array_equal(draw(labelled, fresh), draw(labelled, data)[some])
 
 
 @pytest.mark.parametrize(
-    ("value", "what"), [(None, "has no label"), ("stranger", "has a class that the fit did not see")]
+    ("value", "what"),
+    [(None, "has no label"), ("stranger", "has a class that the fit did not see")],
 )
 def test_a_record_of_no_class_or_an_unknown_one_is_refused_by_its_row(
     data: Dataset, labelled: CodebookModifier, value: str | None, what: str
@@ -214,8 +213,9 @@ def test_a_sample_lies_around_its_code_and_spreads_as_records_do(
 ) -> None:
     around = plain.sample(data.x) - plain.transform(data.x)
     spread = plain.book.spread.astype(np.float64)
-    np.testing.assert_allclose(np.cov(around.T), spread.T @ spread, atol=0.15 * (spread**2).max())
-    assert np.abs(around.mean(axis=0)).max() < 0.3 * np.sqrt((spread**2).sum(axis=0)).max()
+    deviation = np.sqrt((spread**2).sum(axis=0))
+    np.testing.assert_allclose(around.std(axis=0), deviation, rtol=0.15)
+    assert (np.abs(around.mean(axis=0)) < 4.5 * deviation / np.sqrt(len(data))).all()
 
 
 def test_a_sample_tells_no_more_of_the_record_than_its_code(

@@ -103,7 +103,7 @@ def test_very_few_records_with_no_settings_at_all(n: int) -> None:
     data = leaking(n, 2, 2)
     data = Dataset.from_arrays(data.x, {"who": data.table["who"], "split": ["train"] * n})
     # REVEALS A BUG: sixteen codes, or n / 2, are begun with, whatever `least` is.
-    modifier = made(data, codes=None, smallest=1, epochs=40, hidden=[16])
+    modifier = made(data, codes=None, smallest=1, epochs=10, hidden=[16])
     assert min(behind(modifier, data)) >= 5
 
 

@@ -61,7 +61,7 @@ def test_who_is_at_chance_and_the_word_that_nobody_told_stays(data: Dataset, way
 def test_content_is_kept_where_there_is_nothing_to_hide(way: str) -> None:
     """x does not depend on who, so hiding who costs nothing."""
     data = leaking(1500, shift=0.0)
-    modifier = made(data, **WAYS[way])
+    modifier = made(data, **WAYS[way], epochs=30)
     assert reads(modifier, data, "who") < CHANCE + 0.07
     assert reads(modifier, data, "word") > 0.9
 
@@ -152,13 +152,12 @@ def test_records_without_the_preserved_label_take_part() -> None:
 
 
 @pytest.mark.parametrize("way", ["self-label", "barycentre", "substitute"])
-@pytest.mark.parametrize("kind", ["one feature", "constant columns", "all equal", "twins"])
+@pytest.mark.parametrize("kind", ["one feature", "constant columns", "twins"])
 def test_odd_features(way: str, kind: str) -> None:
     data = leaking(300, 3, 2)
     x = {
         "one feature": data.x[:, 3:4],
         "constant columns": np.column_stack([data.x, np.full(300, 1e7), np.zeros(300)]),
-        "all equal": np.full((300, 4), 3.3),
         "twins": np.repeat(data.x[::10], 10, axis=0),
     }[kind].astype(np.float32)
     table = {"who": data.table["who"], "split": data.table["split"]}
@@ -166,6 +165,16 @@ def test_odd_features(way: str, kind: str) -> None:
     modifier = made(odd, **WAYS[way] | {"epochs": 2, "least": 1, "codes": 6})
     assert np.isfinite(modifier.codes).all()
     assert np.isfinite(probabilities(modifier, odd)).all()
+
+
+def test_records_that_are_all_equal_are_refused() -> None:
+    """Equal records get equal codes, and one code is no codebook."""
+    data = leaking(300)
+    equal = Dataset.from_arrays(
+        np.full((300, 4), 3.3), {n: data.table[n] for n in ("who", "split")}
+    )
+    with pytest.raises(UserError, match="fewer than two codes"):
+        fit(equal, least=1, epochs=2)
 
 
 def test_features_beyond_the_root_of_float_range() -> None:
@@ -212,7 +221,9 @@ def test_interrupted_and_resumed_equals_unbroken(
 ) -> None:
     settings = WAYS[way] | {"epochs": 4}
     with pytest.raises(Interrupted):
-        fit(leaking(300), **settings, folder=tmp_path, progress=Recorder(stop_in=stage, after=after))
+        fit(
+            leaking(300), **settings, folder=tmp_path, progress=Recorder(stop_in=stage, after=after)
+        )
     again = Recorder()
     assert same(fit(leaking(300), **settings, folder=tmp_path, progress=again), unbroken[way])
     bars = {name: steps for name, steps in again.steps.items() if name.startswith("codebook")}

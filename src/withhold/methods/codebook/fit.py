@@ -58,12 +58,7 @@ class CodebookMethod:
         """Learn codes and channel on the training part; meet the budget on the calibration part."""
         limits = read_budget(config.budget, roles.suppress) if config.budget else ()
         train = dataset.part("train")
-        classes = joint_classes([train.attribute(n) for n in roles.suppress], config.smallest)
-        if len(classes.names) < 2:
-            raise UserError(
-                f"{' and '.join(roles.suppress)} of {dataset.name}: too few labelled records of"
-                f" more than one class (smallest: {config.smallest}); give more, or lower smallest"
-            )
+        classes = _classes(train, roles, config.smallest)
         if classes.merged:
             progress.say(
                 f"{classes.merged} joint classes of {', '.join(roles.suppress)} with fewer than"
@@ -96,6 +91,19 @@ class CodebookMethod:
         if calibration is not None:
             made = meet(made, solve, calibration, config, progress)
         return enough_people(made, part, config.least, progress)
+
+
+def _classes(train: Dataset, roles: Roles, smallest: int) -> Classes:
+    """The joint suppressed classes; none are merged where fewer than two would be left."""
+    labels = [train.attribute(n) for n in roles.suppress]
+    merged = joint_classes(labels, smallest)
+    classes = merged if len(merged.names) > 1 else joint_classes(labels)
+    if len(classes.names) < 2:
+        raise UserError(
+            f"no two classes of {', '.join(roles.suppress)} are labelled together in the training"
+            f" part of {train.name}; suppress them one by one"
+        )
+    return classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +148,9 @@ def _task(
     u = np.unique(u, return_inverse=True)[1].reshape(-1)
     cells = cells_of(s, u, _FEWEST)
     values, n = int(u.max()) + 1, len(part)
-    wanted = config.codes or int(np.clip(n // (5 * (int(s.max()) + 1)), 16, 256))
-    codes = max(min(max(wanted, 2 * values if config.codes is None else values), n // 2), 2, values)
+    wanted = config.codes or max(int(np.clip(n // (5 * (int(s.max()) + 1)), 16, 256)), 2 * values)
+    # Twice the people that a code must have behind it, on average.
+    codes = max(min(wanted, n // (2 * config.least)), 2, values)
     if config.codes and codes > config.codes:
         progress.say(
             f"{codes} codes are used, and not {config.codes}: there are {values} preserved values"
