@@ -13,6 +13,7 @@ from withhold import certify
 from withhold.audit.attackers import Prior
 from withhold.audit.evidence import Evidence, schema
 from withhold.certificate import Certificate
+from withhold.certificate.words import at_most
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
@@ -59,7 +60,7 @@ def test_the_bound_is_told_beside_the_attacks(data, release, certificate, tmp_pa
     assert found.certificate.checked
     assert found.certificate.assumptions == certificate.assumptions
     assert (found.certificate.codes, found.certificate.others) == (16, {})
-    assert f"no attacker reads secret of more than {100 * claim.bound:.1f} %" in found.verdict
+    assert f"no attacker reads secret of more than {at_most(claim.bound)} %" in found.verdict
     assert found.gate.passed
     assert not any("certificate" in note for note in found.notes)
     found.to_json(tmp_path / "audit.json")

@@ -11,6 +11,7 @@ import pytest
 from certificate.made import TableChannel, bundle, data
 from withhold import certify
 from withhold.certificate import Certificate, headline, sentence
+from withhold.certificate.words import at_most
 from withhold.errors import UserError
 
 
@@ -73,3 +74,10 @@ def test_what_is_no_certificate(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(UserError, match=told):
         Certificate.from_json(tmp_path / "c.json")
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"), [(0.031, "3.1"), (0.03101, "3.2"), (0.0, "0.0"), (1.0, "100.0")]
+)
+def test_a_bound_is_rounded_up(bound: float, said: str) -> None:
+    assert at_most(bound) == said

@@ -16,6 +16,7 @@ from withhold.audit.certified import Certified, CertifiedRelease
 from withhold.audit.findings import Distortion, Finding, Linked, Map, Rung, Slice, Source, Tier
 from withhold.audit.gate import GateResult
 from withhold.audit.metrics import Score
+from withhold.certificate.words import at_most
 from withhold.feasibility import Feasibility
 from withhold.roles import Role
 
@@ -205,7 +206,7 @@ class Evidence(Finding):
         """What the certificate adds to the verdict."""
         broken = [
             f"CONTRADICTION: an attack reads {name} of {100 * a.best.accuracy:.1f} % of single"
-            f" records, certified was {100 * a.certificate.bound:.1f} % at most: do not rely on the"
+            f" records, certified was {at_most(a.certificate.bound)} % at most: do not rely on the"
             " certificate"
             for name, a in self.attributes.items()
             if a.certificate is not None and a.contradicted
@@ -217,7 +218,7 @@ class Evidence(Finding):
         }
         if not proved:
             return broken
-        bounds = ", ".join(f"{n} of more than {100 * c.bound:.1f} %" for n, c in proved.items())
+        bounds = ", ".join(f"{n} of more than {at_most(c.bound)} %" for n, c in proved.items())
         one = next(iter(proved.values()))
         doubt = "" if one.checked else ", not checked against the release"
         return [

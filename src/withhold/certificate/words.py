@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from withhold.certificate.claims import AttributeClaim, Certificate
 
 ASSUMPTIONS = (
@@ -32,7 +34,7 @@ def headline(certificate: Certificate) -> str:
 def sentence(name: str, a: AttributeClaim) -> str:
     """What is certified of one attribute."""
     return (
-        f"no attacker reads '{name}' of one record in more than {_percent(a.bound)} of cases"
+        f"no attacker reads '{name}' of one record in more than {at_most(a.bound)} % of cases"
         f" (confidence {100 * a.confidence:g} %, {a.records:,} records; majority"
         f" {_percent(a.majority)})"
     )
@@ -44,3 +46,8 @@ def _gap(a: AttributeClaim) -> float:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def at_most(bound: float) -> str:
+    """A bound in percent, rounded up: rounded down it would promise more than is proved."""
+    return f"{math.ceil(1000 * bound - 1e-9) / 10:.1f}"

@@ -101,10 +101,11 @@ def _tell(found: Certificate) -> None:
 
 def _cells(a: AttributeClaim) -> list[str]:
     from withhold.certificate import NoGroupClaim
+    from withhold.certificate.words import at_most
 
-    people = "–" if isinstance(a.groups, NoGroupClaim) else _points(a.groups.bound)
-    linked = [_points(claim.bound) for claim in a.linked.values()]
-    return [_points(a.majority), _points(a.floor), _points(a.bound), people, *linked]
+    people = "–" if isinstance(a.groups, NoGroupClaim) else at_most(a.groups.bound)
+    linked = [at_most(claim.bound) for claim in a.linked.values()]
+    return [_points(a.majority), _points(a.floor), at_most(a.bound), people, *linked]
 
 
 def _lines(found: Certificate) -> list[str]:

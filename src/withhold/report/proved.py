@@ -10,6 +10,7 @@ from markupsafe import Markup
 from withhold.audit.certified import Certified
 from withhold.audit.evidence import AttributeEvidence
 from withhold.certificate.claims import Behind, GroupClaim, NoGroupClaim
+from withhold.certificate.words import at_most
 from withhold.report.charts import limit
 from withhold.report.numbers import NONE, counted, percent, points
 
@@ -36,7 +37,7 @@ class Proved:
         if self.found.bound >= 1:
             return "no bound"
         doubt = "" if self.found.checked else ", not checked"
-        return f"at most {percent(self.found.bound)}{doubt}"
+        return f"at most {_at_most(self.found.bound)}{doubt}"
 
     @property
     def sizes(self) -> str:
@@ -56,7 +57,7 @@ class LinkedRow:
     @property
     def said(self) -> str:
         """The bound in percent; one of 100 % says nothing."""
-        return "not known" if self.bound >= 1 else points(self.bound)
+        return "not known" if self.bound >= 1 else at_most(self.bound)
 
 
 def proved(attributes: Sequence[tuple[int, str, AttributeEvidence]]) -> list[Proved]:
@@ -93,7 +94,7 @@ def in_short(name: str, a: AttributeEvidence) -> Markup | None:
         return _alarm(name, a, found)
     if found.bound >= 1:
         return Markup("The certificate leaves everything open: its bound is {}.").format(
-            percent(found.bound)
+            _at_most(found.bound)
         )
     start = (
         "Proved" if found.checked else "By a certificate that was not checked against this release"
@@ -101,7 +102,7 @@ def in_short(name: str, a: AttributeEvidence) -> Markup | None:
     return Markup(
         "{}: no attacker, however strong, names it for more than {} of single records"
         " (confidence {:g} %)."
-    ).format(start, _bold(percent(found.bound)), 100 * found.confidence)
+    ).format(start, _bold(_at_most(found.bound)), 100 * found.confidence)
 
 
 def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup]:
@@ -115,7 +116,7 @@ def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup
         open_ = "The certificate leaves everything open for {}: from {} the bound is {}."
         return [
             Markup(open_).format(
-                _bold(name), counted(found.records, "record"), percent(found.bound)
+                _bold(name), counted(found.records, "record"), _at_most(found.bound)
             ),
             guessing,
         ]
@@ -125,7 +126,7 @@ def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup
             " than {} of cases (confidence {:g} %, proved on {} that the modifier never saw)."
         ).format(
             _bold(name),
-            _bold(percent(found.bound)),
+            _bold(_at_most(found.bound)),
             100 * found.confidence,
             counted(found.records, "record"),
         ),
@@ -145,7 +146,7 @@ def _alarm(name: str, a: AttributeEvidence, found: Certified) -> Markup:
         " not hold here."
     ).format(
         _bold(name),
-        _bold(percent(found.bound)),
+        _bold(_at_most(found.bound)),
         _bold(percent(a.best.accuracy)),
         "" if found.checked else "it is of another release, or ",
     )
@@ -175,7 +176,7 @@ def _people(name: str, groups: GroupClaim | NoGroupClaim) -> Markup:
     if isinstance(groups, NoGroupClaim):
         return Markup("nothing is proved: {}").format(groups.reason)
     return Markup("{} of a new {} is read in at most {} of cases (counted: {:,} of them)").format(
-        _bold(name), _bold(groups.column), _bold(percent(groups.bound)), groups.groups
+        _bold(name), _bold(groups.column), _bold(_at_most(groups.bound)), groups.groups
     )
 
 
@@ -203,3 +204,7 @@ def _linked(name: str, a: AttributeEvidence, found: Certified) -> list[LinkedRow
 
 def _bold(text: str) -> Markup:
     return Markup("<b>{}</b>").format(text)
+
+
+def _at_most(bound: float) -> str:
+    return f"{at_most(bound)}\N{NO-BREAK SPACE}%"
