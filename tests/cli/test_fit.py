@@ -66,8 +66,8 @@ def test_held_out_records_do_not_matter(place: Path, cli: Run) -> None:
 
 def test_preset_with_settings_over_it(place: Path, cli: Run) -> None:
     Path("few.yaml").write_text(json.dumps(TINY))
-    ran = cli("fit", "data.parquet", "--suppress", "secret", "--preset", "audiomnist", "--method", "mass",
-              "--config", "few.yaml", "-o", "b", "--json")  # fmt: skip
+    ran = cli("fit", "data.parquet", "--suppress", "secret", "--preset", "audiomnist",
+              "--method", "mass", "--config", "few.yaml", "-o", "b", "--json")  # fmt: skip
     assert ran.json["config"]["suppression"] == 0.001
     assert ran.json["config"]["attribute_model"]["epochs"] == 2
 

@@ -169,7 +169,7 @@ ARGUMENTS: list[tuple[tuple[str, ...], str]] = [
     ((*F, *FIT, "--test", "take>=99"), "holds for no record"),
     # methods and their settings
     ((*F, *FIT, "--method", "mas"), "did you mean 'mass'?"),
-    ((*F, *S, "-o", "b", "--method", "mass", "--preset", "audiomnit"), "did you mean 'audiomnist'?"),
+    ((*F, *FIT, "--preset", "audiomnit"), "did you mean 'audiomnist'?"),
     ((*F, *FIT, "--method", "noise"), "no setting 'hidden' (settings: sigma)"),
     ((*F, *S, "-o", "b", "--config", "no.yaml"), "cannot read no.yaml"),
     ((*F, *S, "-o", "b", "--config", "bundle"), "cannot read bundle: Is a directory"),

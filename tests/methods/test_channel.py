@@ -104,5 +104,5 @@ def test_probabilities_that_are_not_numbers_are_no_draw() -> None:
     """Whatever goes wrong in a channel must not be released as its first code."""
     x: npt.NDArray[np.float32] = np.full((2, 3), np.nan, np.float32)
     # REVEALS A BUG: NaN is below nothing, so the record gets code 0.
-    with pytest.raises(Exception, match="NaN|large|finite"):
+    with pytest.raises(Exception, match=r"NaN|large|finite"):
         Given(3).draw(x)

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from methods.codebook.leaking import changed, draw, fit, leaking, made
 
+from methods.codebook.leaking import changed, draw, fit, leaking, made
 from support import Recorder
 from withhold.attribute import Attribute, encode
 from withhold.dataset import Dataset
@@ -158,7 +158,7 @@ def test_several_suppressed_attributes_one_of_them_multilabel() -> None:
 
 def test_one_class_only_is_refused() -> None:
     data = leaking(200)
-    with pytest.raises(UserError, match="'who'.* has one class only"):
+    with pytest.raises(UserError, match=r"'who'.* has one class only"):
         fit(changed(data, who=["p"] * 200))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from methods.codebook.leaking import changed, leaking, made
 
+from methods.codebook.leaking import changed, leaking, made
 from withhold.dataset import Dataset
 from withhold.methods import Journal
 from withhold.methods.codebook import codes as module

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
+
 from methods.codebook.leaking import (
     changed,
     draw,
@@ -16,8 +18,6 @@ from methods.codebook.leaking import (
     probabilities,
     reads,
 )
-from sklearn.neighbors import KNeighborsClassifier
-
 from withhold import Suppressor
 from withhold.attribute import Attribute
 from withhold.dataset import Dataset
@@ -143,7 +143,7 @@ def test_labels_that_are_needed_are_asked_for_by_name(
 ) -> None:
     assert labelled.needs == ("who",)
     for ask in (labelled.transform, labelled.draw, labelled.probabilities, labelled.sample):
-        with pytest.raises(UserError, match="needs the label of who .*use_labels: false"):
+        with pytest.raises(UserError, match=r"needs the label of who .*use_labels: false"):
             ask(data.x)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+
 from methods.codebook.leaking import (
     draw,
     far_apart,
@@ -15,7 +16,6 @@ from methods.codebook.leaking import (
     probabilities,
     use_of_codes,
 )
-
 from support import Recorder
 from withhold.dataset import Dataset
 from withhold.errors import UserError

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
+
 from methods.codebook.leaking import (
     changed,
     far_apart,
@@ -19,8 +21,6 @@ from methods.codebook.leaking import (
     same,
     use_of_codes,
 )
-from sklearn.linear_model import LogisticRegression
-
 from support import Interrupted, Recorder
 from withhold.bundle import Bundle
 from withhold.dataset import Dataset
@@ -35,11 +35,12 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 every_way = pytest.mark.parametrize("way", WAYS)
 CHANCE = 0.2  # of five people
+LUCK = 0.1  # more than three deviations of a guesser's share of 200 test records
 
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return leaking(1500)
+    return leaking(1000)
 
 
 def test_the_world_leaks_before(data: Dataset) -> None:
@@ -52,17 +53,16 @@ def test_the_world_leaks_before(data: Dataset) -> None:
 @every_way
 def test_who_is_at_chance_and_the_word_that_nobody_told_stays(data: Dataset, way: str) -> None:
     modifier = made(data, **WAYS[way])
-    # Three deviations of the share of 300 test records that a guess gets right.
-    assert reads(modifier, data, "who") < CHANCE + 0.07
+    assert reads(modifier, data, "who") < CHANCE + LUCK
     assert reads(modifier, data, "word") > 0.85
 
 
 @every_way
 def test_content_is_kept_where_there_is_nothing_to_hide(way: str) -> None:
     """x does not depend on who, so hiding who costs nothing."""
-    data = leaking(1500, shift=0.0)
-    modifier = made(data, **WAYS[way], epochs=30)
-    assert reads(modifier, data, "who") < CHANCE + 0.07
+    data = leaking(800, shift=0.0)
+    modifier = made(data, **WAYS[way], epochs=25)
+    assert reads(modifier, data, "who") < CHANCE + LUCK
     assert reads(modifier, data, "word") > 0.9
 
 
@@ -70,7 +70,7 @@ def test_content_is_kept_where_there_is_nothing_to_hide(way: str) -> None:
 def test_a_preserved_label_is_kept(data: Dataset, way: str) -> None:
     modifier = made(data, preserve="word", **WAYS[way])
     assert reads(modifier, data, "word") > 0.95
-    assert reads(modifier, data, "who") < CHANCE + 0.07
+    assert reads(modifier, data, "who") < CHANCE + LUCK
 
 
 @pytest.mark.parametrize("way", ["self-label, label", "barycentre", "substitute, label"])
