@@ -22,7 +22,7 @@ from withhold.bench.audits import row_key
 from withhold.bench.held_out import held_out
 from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import markdown_table, percent, print_cells
+from withhold.bench.result import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import row_config, row_method
 from withhold.data.public import public
 from withhold.dataset import Dataset
@@ -74,7 +74,7 @@ class CertifiedResult:
                         percent(row.floor.get(name)),
                         percent(row.attack.get(name)),
                         percent(row.linked.get(name)),
-                        percent(row.bound.get(name)),
+                        at_most(row.bound.get(name)),
                         *(percent(row.utility.get(n)) for n in useful),
                         "–" if row.codes is None else f"{row.codes}",
                         f"{row.seconds:.0f}",

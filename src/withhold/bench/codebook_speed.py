@@ -15,7 +15,7 @@ import pyarrow as pa
 from withhold.atomic import write_bytes
 from withhold.bench.apart import Apart, fit_apart
 from withhold.bench.recipe import find_recipe
-from withhold.bench.result import markdown_table, percent, print_cells
+from withhold.bench.result import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import row_config
 from withhold.data.public import public
 from withhold.dataset import Dataset
@@ -83,7 +83,7 @@ class CodebookSpeed:
                 [
                     [f"{g.records:,}", f"{g.seconds:.1f}", f"{g.seconds / base:.2f}",
                      f"{g.gibibytes:.2f}", f"{g.data_gibibytes:.2f}", percent(g.floor),
-                     percent(g.bound), percent(g.useful)]
+                     at_most(g.bound), percent(g.useful)]
                     for g in self.growth
                 ],
             ),

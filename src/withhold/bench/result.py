@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from withhold.certificate import words
+
 if TYPE_CHECKING:
     from withhold.bench.recipe import Recipe
 
@@ -74,6 +76,11 @@ class TableResult:
 
     def _source(self) -> str:
         return f" Paper: {self.recipe.paper_title}." if self.recipe.paper_title else ""
+
+
+def at_most(bound: float | None) -> str:
+    """A bound in percent, rounded up; a dash where there is none."""
+    return "–" if bound is None else words.at_most(bound)
 
 
 def percent(value: float | None) -> str:

@@ -22,7 +22,7 @@ from withhold.bench.figure import Curve, Panel, Spot, draw_figure
 from withhold.bench.held_out import held_out
 from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import markdown_table, percent, print_cells
+from withhold.bench.result import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import row_config, row_method
 from withhold.data.public import public
 from withhold.dataset import Dataset
@@ -90,7 +90,7 @@ class TradeoffResult:
             [
                 p.label,
                 percent(p.attack),
-                percent(p.bound),
+                at_most(p.bound),
                 *(percent(p.utility[n]) for n in self.useful),
                 "–" if p.codes is None else f"{p.codes}",
                 f"{p.seconds:.0f}",

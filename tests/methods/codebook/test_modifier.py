@@ -230,16 +230,6 @@ def test_a_sample_tells_no_more_of_the_record_than_its_code(
         assert abs(np.corrcoef(along, column)[0, 1]) < limit
 
 
-def test_what_is_added_belongs_to_the_key_and_the_record_alone(
-    data: Dataset, plain: CodebookModifier
-) -> None:
-    """Another draw moves the record to another code, with the same member's place about it."""
-    mixed = CodebookModifier(replace(plain.book, mix=0.9), plain.key, (), plain.classes)
-    one, two = (m.sample(data.x) - m.transform(data.x) for m in (plain, mixed))
-    assert (draw(plain, data) != draw(mixed, data)).mean() > 0.5
-    np.testing.assert_allclose(one, two, atol=1e-4)
-
-
 def test_equal_records_are_no_easier_to_read_from_a_sample_than_from_codes() -> None:
     """Tables repeat their rows. Whoever has labelled ones must not know their twins by sight."""
     base = leaking(300)
