@@ -10,6 +10,19 @@ class UserError(ValueError):
     """A mistake the user can repair; the command line prints it as one line and exits with 2."""
 
 
+class RecordError(UserError):
+    """A mistake in one record. `row` counts from the first record at hand; whoever cut them from
+    more says where that was with `after`."""
+
+    def __init__(self, row: int, what: str) -> None:
+        super().__init__(f"record {row} (the first is 0) {what}")
+        self.row, self.what = row, what
+
+    def after(self, rows: int) -> RecordError:
+        """The same, with `rows` records before."""
+        return RecordError(self.row + rows, self.what)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint to append to an error about an unknown name; empty where nothing is close.
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from withhold.attribute import Attribute, encode, gather
 from withhold.bundle import Bundle
 from withhold.data.files import FeatureLayout, Source, open_sink
-from withhold.errors import UserError
+from withhold.errors import RecordError, UserError
 from withhold.methods import Channel
 from withhold.methods.codebook import CodebookModifier
 from withhold.progress import Progress
@@ -83,8 +83,11 @@ def stream(
         for batch in source.batches(rows=rows):
             x = np.array(layout.read(batch, start_row=done))
             labels = _labels(bundle, batch, source.name)
-            released = _released(bundle, layout, batch, x, labels, shape, source.name, done)
-            released = released.drop_columns(gone) if gone else released
+            try:
+                released = _released(bundle, layout, batch, x, labels, shape, source.name, done)
+            except RecordError as error:
+                raise error.after(done) from None
+            released = released.select(schema.names)
             if waiting is not None:
                 waiting.result()
             waiting = writer.submit(sink.write, released)
@@ -139,10 +142,11 @@ def _released(
     if shape == "index":
         assert isinstance(modifier, Channel)
         numbers = pa.array(modifier.draw(x, labels).astype(np.uint16))
-        return batch.append_column(pa.field(INDEX, pa.uint16()), numbers)
+        kept = batch.drop_columns([INDEX]) if INDEX in batch.schema.names else batch
+        return kept.append_column(pa.field(INDEX, pa.uint16()), numbers)
     if shape == "sample":
         assert isinstance(modifier, CodebookModifier)
-        x_new = modifier.sample(x, labels)
+        x_new = modifier.sample(x, labels, first_row=done)
     else:
         x_new = modifier.transform(x, labels)
     if not np.isfinite(x_new).all():

@@ -78,7 +78,7 @@ def fit(
     roles = Roles.of(suppress, preserve)
     settings = read_yaml(config)
     settings |= {"preset": preset} if preset else {}
-    settings |= {"budget": budget} if budget else {}
+    settings |= {} if budget is None else {"budget": budget}
     chosen = read_config(method, settings)
     dataset = read_dataset(
         data,

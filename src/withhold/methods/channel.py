@@ -11,6 +11,7 @@ from abc import abstractmethod
 import numpy as np
 import numpy.typing as npt
 
+from withhold.errors import RecordError
 from withhold.keyed import keyed_uniform
 from withhold.methods.modifier import FloatArray, Labels, Modifier
 
@@ -42,7 +43,16 @@ class Channel(Modifier):
         x, labels = self._checked(x, labels)
         if len(x) == 0:
             return np.empty((0, len(self.codes)), np.float32)
-        return self._probabilities(x, labels)
+        return self._finite(x, labels)
+
+    def _finite(self, x: FloatArray, labels: Labels) -> FloatArray:
+        """W(j | x), refused where it is not a number: NaN would be drawn as the first code."""
+        w = self._probabilities(x, labels)
+        right = np.isfinite(w).all(axis=1)
+        if not right.all():
+            row = int(np.argmin(right))
+            raise RecordError(row, "is too large to be given a code; drop it")
+        return w
 
     def draw(self, x: FloatArray, labels: Labels | None = None) -> IntArray:
         """The code of each record: (n, d) -> (n,), in pieces: n x N need not fit."""
@@ -50,11 +60,14 @@ class Channel(Modifier):
         out = np.empty(len(x), np.int64)
         for start in range(0, len(x), _PIECE):
             rows = np.arange(start, min(start + _PIECE, len(x)))
-            out[rows] = self._draw(x[rows], {n: a.rows(rows) for n, a in labels.items()})
+            try:
+                out[rows] = self._draw(x[rows], {n: a.rows(rows) for n, a in labels.items()})
+            except RecordError as error:
+                raise error.after(start) from None
         return out
 
     def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
-        w = self._probabilities(x, labels)
+        w = self._finite(x, labels)
         total = np.cumsum(w, axis=1, dtype=np.float64)
         u = keyed_uniform(self.key, x)
         # Scaled by the row's own sum, so that rounding never leads past the last code.

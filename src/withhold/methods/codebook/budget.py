@@ -60,6 +60,8 @@ def read_budget(text: str, suppress: tuple[str, ...]) -> tuple[Limit, ...]:
         if found["unit"] == "bits":
             limits.append(Limit(name, line.strip(), float(plain), bits=True))
         elif plain is not None:
+            if float(plain) > 100:
+                raise UserError(f"budget '{line.strip()}': no attacker is right in more than 100 %")
             limits.append(Limit(name, line.strip(), float(plain) / 100))
         else:
             limits.append(Limit(name, line.strip(), float(above or 0) / 100, above_floor=True))
@@ -93,13 +95,29 @@ def measure_leak(
         sum(a.bits * n for a, n in own) / max(sum(n for _, n in own), 1),
     )
     fitted, _ = _attack(_table(w_fit, s_fit, classes), w, s, len(s))
-    return Leak(max(mine.accuracy, fitted.accuracy), max(mine.bits, fitted.bits, 0.0))
+    accuracy = max(mine.accuracy, fitted.accuracy)
+    return Leak(accuracy, max(mine.bits, fitted.bits, _fano(accuracy, s, classes), 0.0))
+
+
+def _fano(accuracy: float, s: IntArray, classes: int) -> float:
+    """Who is right so often has so many bits at least: H(S) - h(e) - e log2(K - 1).
+
+    A table of few records is sure of the wrong things, and its bits read low.
+    """
+    p = np.bincount(s, minlength=classes) / max(len(s), 1)
+    p = p[p > 0]
+    e = min(max(1 - accuracy, 1e-12), 1 - 1e-12)
+    doubt = -e * np.log2(e) - (1 - e) * np.log2(1 - e) + e * np.log2(max(classes - 1, 1))
+    return float(-(p * np.log2(p)).sum() - doubt)
 
 
 def _table(w: FloatArray, s: IntArray, classes: int) -> npt.NDArray[np.float64]:
     """Summed probabilities, (K, N), with a small share of the class's own for what was not seen."""
     table = np.zeros((classes, w.shape[1]))
-    np.add.at(table, s, w)
+    order = np.argsort(s, kind="stable")
+    found, starts = np.unique(s[order], return_index=True)
+    if len(found):
+        table[found] = np.add.reduceat(w[order], starts, axis=0, dtype=np.float64)
     count = table.sum(axis=1, keepdims=True)
     overall = w.mean(axis=0, dtype=np.float64) + 1e-9
     smooth: npt.NDArray[np.float64] = (table + 2 * overall / overall.sum()) * count / (count + 2)

@@ -17,6 +17,7 @@ from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.feasibility import guess_rate
 from withhold.methods.codebook.budget import Leak, Limit, measure_leak
+from withhold.methods.codebook.cells import joint
 from withhold.methods.codebook.config import CodebookConfig
 from withhold.methods.codebook.modifier import CodebookModifier
 from withhold.progress import Progress
@@ -26,6 +27,7 @@ FloatArray = npt.NDArray[np.float32]
 Solve = Callable[[float | None], CodebookModifier]
 _LOOSER = (3.0, 1.0, 0.3, 0.1)  # places of `relax`, from nearly alike to nearly free
 _MOST = 20_000  # records of either part
+_LEAST = 20  # labelled records to calibrate on
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +41,22 @@ class Calibration:
 
     @classmethod
     def of(
-        cls, held: Dataset, fitted: Dataset, roles: Roles, limits: tuple[Limit, ...]
+        cls,
+        held: Dataset,
+        fitted: Dataset,
+        roles: Roles,
+        limits: tuple[Limit, ...],
+        *,
+        labelled: bool,
+        dataset: str,
     ) -> Calibration:
-        """Refuses a limit below the floor: nothing can meet it."""
+        """Refuses a limit below the floor: nothing can meet it.
+
+        `labelled`: the channel needs the suppressed labels, so records without them, and of
+        classes that were not fitted, are left out.
+        """
+        if labelled:
+            held = held.rows(np.flatnonzero(_transformable(held, fitted, roles)))
         floors = {}
         for limit in limits:
             attribute = fitted.attribute(limit.name)
@@ -50,8 +65,20 @@ class Calibration:
                     f"budget '{limit.text}': '{limit.name}' has several labels, and a budget is of"
                     " one; give each its own column"
                 )
-            given = [fitted.attribute(n) for n in roles.preserve]
-            floors[limit.name] = guess_rate(attribute, [a for a in given if not a.multilabel])
+            number = int(held.attribute(limit.name).known.sum()) if len(held) else 0
+            if number < _LEAST:
+                raise UserError(
+                    f"budget '{limit.text}': {dataset} has {number} records with a label of"
+                    f" '{limit.name}' to calibrate on (at least {_LEAST}); label more of its val"
+                    " part, or leave it out and a quarter of the training part is used"
+                )
+            floors[limit.name] = max(
+                guess_rate(
+                    part.attribute(limit.name),
+                    [a for n in roles.preserve if not (a := part.attribute(n)).multilabel],
+                )
+                for part in (fitted, held)
+            )
             if not limit.bits and limit.most(floors[limit.name]) < floors[limit.name]:
                 raise UserError(
                     f"budget '{limit.text}' cannot be met: the best guess of '{limit.name}' without"
@@ -81,7 +108,7 @@ class Calibration:
     def met(self, leaks: dict[str, Leak]) -> bool:
         """Whether every limit is kept."""
         return all(
-            self._found(one, leaks) <= one.most(self.floors[one.name]) for one in self.limits
+            self._found(one, leaks) <= one.most(self.floors[one.name]) + 1e-6 for one in self.limits
         )
 
     def words(self, leaks: dict[str, Leak]) -> str:
@@ -171,6 +198,13 @@ def _probabilities(made: CodebookModifier, data: Dataset) -> FloatArray:
 
 def _mixed(w: FloatArray, made: CodebookModifier, mix: float) -> FloatArray:
     return w if mix == 0 else (1 - np.float32(mix)) * w + np.float32(mix) * made.book.weights
+
+
+def _transformable(held: Dataset, fitted: Dataset, roles: Roles) -> npt.NDArray[np.bool_]:
+    names, codes = joint([held.attribute(n) for n in roles.suppress])
+    known = set(joint([fitted.attribute(n) for n in roles.suppress])[0])
+    place = np.array([*(name in known for name in names), False])
+    return place[codes]
 
 
 def _some(data: Dataset) -> Dataset:

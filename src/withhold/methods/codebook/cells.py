@@ -6,16 +6,17 @@ same preserved value u: J independent of S given U. A *cell* is one pair (s, u) 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute, combine
+from withhold.attribute import Attribute
 
 IntArray = npt.NDArray[np.int64]
-REST = "(rest)"
+REST = "(rest)"  # no JSON list, so no class is called so
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,7 @@ class Classes:
     names: tuple[str, ...]
     codes: IntArray
     merged: int = 0
+    in_merged: int = 0  # records
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,8 @@ def as_one(attribute: Attribute) -> Attribute:
     """A multi-label attribute as one with a class for each set of labels that occurs."""
     if not attribute.multilabel:
         return attribute
-    known = np.asarray((attribute.codes >= 0).all(axis=1))
+    # A batch in which nobody has a tag has no columns: that is not a set of labels, known or not.
+    known = np.asarray((attribute.codes >= 0).all(axis=1)) & bool(attribute.classes)
     codes = np.full(len(attribute.codes), -1, np.int64)
     sets, place = np.unique(attribute.codes[known], axis=0, return_inverse=True)
     codes[known] = place.reshape(-1)
@@ -47,16 +50,34 @@ def as_one(attribute: Attribute) -> Attribute:
     return Attribute(attribute.name, "categorical", names, codes)
 
 
+def joint(attributes: Sequence[Attribute]) -> tuple[tuple[str, ...], IntArray]:
+    """Names and codes (n,) of the joint classes. A name is a JSON list, one text an attribute:
+    whatever the classes are called, two combinations never share one."""
+    parts = [as_one(a) for a in attributes]
+    stacked = np.stack([a.codes for a in parts], axis=1)
+    known = (stacked >= 0).all(axis=1)
+    codes = np.full(len(stacked), -1, np.int64)
+    found, place = np.unique(stacked[known], axis=0, return_inverse=True)
+    codes[known] = place.reshape(-1)
+    names = (
+        json.dumps([a.classes[c] for a, c in zip(parts, row, strict=True)], ensure_ascii=False)
+        for row in found
+    )
+    return tuple(names), codes
+
+
 def joint_classes(attributes: Sequence[Attribute], smallest: int = 1) -> Classes:
-    """The joint classes of several attributes; those of fewer than `smallest` records merged."""
-    whole = combine([as_one(a) for a in attributes])
-    counts = whole.counts
-    large = counts >= min(smallest, counts.max(initial=0))
-    merged = int((~large & (counts > 0)).sum())
+    """The joint classes of several attributes; those of fewer than `smallest` records merged,
+    unless fewer than two classes would be left."""
+    names, codes = joint(attributes)
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    large = counts >= smallest
+    if large.sum() < 2 or large.all():
+        return Classes(names, codes)
     place = np.full(len(counts) + 1, -1, np.int64)  # the last entry is for -1, the missing
     place[:-1] = np.where(large, np.cumsum(large) - 1, large.sum())
-    names = [n for n, kept in zip(whole.classes, large, strict=True) if kept]
-    return Classes((*names, REST) if merged else tuple(names), place[whole.codes], merged)
+    kept = [n for n, is_large in zip(names, large, strict=True) if is_large]
+    return Classes((*kept, REST), place[codes], int((~large).sum()), int(counts[~large].sum()))
 
 
 def cells_of(suppressed: IntArray, preserved: IntArray, fewest: int) -> Cells:

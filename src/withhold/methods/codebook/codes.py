@@ -17,8 +17,8 @@ from torch import Tensor
 from withhold.methods.codebook.learner import Task
 from withhold.methods.codebook.metric import Metric, fit_metric
 from withhold.methods.codebook.reader import MetricReader
-from withhold.methods.codebook.transport import balance, plan, shares
-from withhold.methods.training import seeded, stage_seed
+from withhold.methods.codebook.transport import balance, plan, settle, shares
+from withhold.methods.training import stage_seed
 
 _LLOYD = 15
 _MOST = 60_000  # records that place the codes; more would not move them
@@ -48,7 +48,7 @@ class Barycentre:
 def find_barycentre(task: Task) -> Barycentre:
     """The barycentre of the task's records."""
     config = task.config
-    chosen = _sample(task)
+    chosen = task.some(_MOST, "codes")
     x, s, u, cell = (v[chosen] for v in (task.x, task.s, task.u, task.cell))
     metric = fit_metric(x, s, task.classes, config.directions, stage_seed(task.seed, "metric"))
     z = metric.place(x, s)
@@ -75,16 +75,11 @@ def find_barycentre(task: Task) -> Barycentre:
                 weights = (0.5 * weights + 0.5 * free).clamp_min(1e-2 / task.codes) * stands
                 weights = weights / weights.sum(dim=1, keepdim=True)
             bar.advance()
-    assert potentials is not None
+    # The codes moved once more, and their potentials with them.
+    scores = -torch.cdist(z, codes).square() / blur
+    shares_of_cell = log_shares[task.value_of_cell]
+    potentials = settle(scores, cell, shares_of_cell, relax=config.relax)
     return Barycentre(metric, codes, value, log_shares, potentials, blur)
-
-
-def _sample(task: Task) -> Tensor:
-    """Rows that place the codes: all, or a random part of very many."""
-    n = len(task.x)
-    if n <= _MOST:
-        return torch.arange(n)
-    return torch.randperm(n, generator=seeded(task.seed, "codes"))[:_MOST].sort().values
 
 
 def _start(z: Tensor, u: Tensor, task: Task) -> tuple[Tensor, Tensor]:

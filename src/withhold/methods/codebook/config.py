@@ -34,7 +34,11 @@ class CodebookConfig(BaseModel):
         description="how dear a class's own use of the codes is; unset: all classes alike",
     )
     least: int = Field(5, ge=1, description="people (groups, or records) behind every code")
-    smallest: int = Field(20, ge=1, description="joint classes with fewer records are merged")
+    smallest: int = Field(
+        5,
+        ge=1,
+        description="joint classes with fewer records are merged: not hidden from each other",
+    )
 
     # The barycentre, from which the other solvers start.
     directions: int = Field(128, ge=1, description="principal directions of the transport")
@@ -58,7 +62,7 @@ class CodebookConfig(BaseModel):
 
     @field_validator("dropout")
     @classmethod
-    def _one_more_than_hidden(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+    def _not_empty(cls, value: tuple[float, ...]) -> tuple[float, ...]:
         if not value:
             raise ValueError("name at least one share")
         return value

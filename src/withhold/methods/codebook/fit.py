@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,13 +12,13 @@ from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.keyed import make_key
 from withhold.methods.channel import IntArray
-from withhold.methods.codebook.assemble import assemble, enough_people
+from withhold.methods.codebook.assemble import enough_people
 from withhold.methods.codebook.barycentre import barycentre
 from withhold.methods.codebook.budget import read_budget
 from withhold.methods.codebook.calibrate import Calibration, meet
-from withhold.methods.codebook.cells import Classes, as_one, cells_of, joint_classes
+from withhold.methods.codebook.cells import Classes, cells_of, joint_classes
 from withhold.methods.codebook.config import CodebookConfig
-from withhold.methods.codebook.learner import Solver, Task
+from withhold.methods.codebook.learner import FEWEST, Solver, Task
 from withhold.methods.codebook.modifier import CodebookModifier
 from withhold.methods.codebook.self_label import self_label
 from withhold.methods.codebook.substitute import substitute
@@ -33,7 +33,6 @@ SOLVERS: dict[str, Solver] = {
     "barycentre": barycentre,
     "substitute": substitute,
 }
-_FEWEST = 4  # records of a pair (suppressed, preserved) that is balanced by itself
 
 
 @method
@@ -56,69 +55,65 @@ class CodebookMethod:
         journal: Journal,
     ) -> CodebookModifier:
         """Learn codes and channel on the training part; meet the budget on the calibration part."""
-        limits = read_budget(config.budget, roles.suppress) if config.budget else ()
+        limits = () if config.budget is None else read_budget(config.budget, roles.suppress)
         train = dataset.part("train")
-        classes = _classes(train, roles, config.smallest)
-        if classes.merged:
-            progress.say(
-                f"{classes.merged} joint classes of {', '.join(roles.suppress)} with fewer than"
-                f" {config.smallest} records are merged into one"
-            )
-        preserved = _preserved(train, roles)
+        classes = _classes(train, roles, config.smallest, progress)
         learn = classes.codes >= 0
         calibration = None
         if limits:
             held, learn = _held_out(dataset, train, classes, learn, seed)
-            calibration = Calibration.of(held, train.rows(np.flatnonzero(learn)), roles, limits)
+            fitted = train.rows(np.flatnonzero(learn))
+            calibration = Calibration.of(
+                held, fitted, roles, limits, labelled=config.use_labels, dataset=dataset.name
+            )
         rows = np.flatnonzero(learn)
         part = train.rows(rows)
-        task = _task(
-            part, classes.codes[rows], preserved.codes[rows], config, progress, seed, journal
-        )
+        s, u = classes.codes[rows], _preserved(part, roles)
+        task = _task(part, s, u, len(classes.names), config, progress, seed, journal)
         needs = roles.suppress if config.use_labels else ()
         key = make_key(seed, train.x)
 
         def solve(relax: float | None) -> CodebookModifier:
             """The channel at one place of the dial."""
-            tagged = f"codebook (relax {relax:g})" if relax != config.relax else "codebook"
+            tagged = "codebook" if relax == config.relax else f"codebook (relax {relax:g})"
             settings = config.model_copy(update={"relax": relax})
-            learned = SOLVERS[config.solver](replace(task, config=settings, name=tagged))
-            with torch.no_grad():
-                book = assemble(learned, task)
-            return CodebookModifier(book, key, needs, classes.names)
+            here = replace(task, config=settings, name=tagged)
+            return enough_people(
+                SOLVERS[config.solver](here),
+                here,
+                part,
+                lambda book: CodebookModifier(book, key, needs, classes.names),
+                progress,
+            )
 
         made = solve(config.relax)
-        if calibration is not None:
-            made = meet(made, solve, calibration, config, progress)
-        return enough_people(made, part, config.least, progress)
+        return made if calibration is None else meet(made, solve, calibration, config, progress)
 
 
-def _classes(train: Dataset, roles: Roles, smallest: int) -> Classes:
-    """The joint suppressed classes; none are merged where fewer than two would be left."""
-    labels = [train.attribute(n) for n in roles.suppress]
-    merged = joint_classes(labels, smallest)
-    classes = merged if len(merged.names) > 1 else joint_classes(labels)
+def _classes(train: Dataset, roles: Roles, smallest: int, progress: Progress) -> Classes:
+    """The joint suppressed classes."""
+    classes = joint_classes([train.attribute(n) for n in roles.suppress], smallest)
     if len(classes.names) < 2:
         raise UserError(
             f"no two classes of {', '.join(roles.suppress)} are labelled together in the training"
             f" part of {train.name}; suppress them one by one"
         )
+    if classes.merged:
+        share = 100 * classes.in_merged / max(int((classes.codes >= 0).sum()), 1)
+        progress.say(
+            f"warning: {classes.merged:,} joint classes of {', '.join(roles.suppress)} with fewer"
+            f" than {smallest} records are merged: their {classes.in_merged:,} records ({share:.1f}"
+            " %) are hidden from the others, and not from each other (setting smallest)"
+        )
     return classes
 
 
-@dataclass(frozen=True, eq=False)
-class _Preserved:
-    codes: IntArray
-    count: int
-
-
-def _preserved(train: Dataset, roles: Roles) -> _Preserved:
-    """The joint preserved value of each record; a record without one has a value of its own."""
+def _preserved(part: Dataset, roles: Roles) -> IntArray:
+    """The joint preserved value of each record, (n,); no label is a value of its own."""
     if not roles.preserve:
-        return _Preserved(np.zeros(len(train), np.int64), 1)
-    whole = joint_classes([as_one(train.attribute(n)) for n in roles.preserve])
-    codes = np.where(whole.codes >= 0, whole.codes, len(whole.names))
-    return _Preserved(np.unique(codes, return_inverse=True)[1].reshape(-1), int(codes.max()) + 1)
+        return np.zeros(len(part), np.int64)
+    whole = joint_classes([part.attribute(n) for n in roles.preserve])
+    return np.unique(whole.codes, return_inverse=True)[1].reshape(-1)
 
 
 def _held_out(
@@ -140,22 +135,23 @@ def _task(
     part: Dataset,
     s: IntArray,
     u: IntArray,
+    classes: int,
     config: CodebookConfig,
     progress: Progress,
     seed: int,
     journal: Journal,
 ) -> Task:
-    u = np.unique(u, return_inverse=True)[1].reshape(-1)
-    cells = cells_of(s, u, _FEWEST)
+    cells = cells_of(s, u, FEWEST)
     values, n = int(u.max()) + 1, len(part)
-    wanted = config.codes or max(int(np.clip(n // (5 * (int(s.max()) + 1)), 16, 256)), 2 * values)
+    wanted = config.codes or max(int(np.clip(n // (5 * classes), 16, 256)), 2 * values)
     # Twice the people that a code must have behind it, on average.
     codes = max(min(wanted, n // (2 * config.least)), 2, values)
-    if config.codes and codes > config.codes:
-        progress.say(
-            f"{codes} codes are used, and not {config.codes}: there are {values} preserved values"
-        )
+    if config.codes is not None and codes != config.codes:
+        why = f"{values:,} preserved values" if codes > config.codes else f"{n:,} records"
+        progress.say(f"{codes:,} codes are used, and not {config.codes:,}: there are {why}")
     x = torch.from_numpy(np.array(part.x))
     digest = tensor_digest(x) + tensor_digest(torch.from_numpy(np.stack([s, u])))
     one, two, three, four = map(torch.from_numpy, (s, u, cells.cell, cells.preserved))
-    return Task(x, one, two, three, four, config, codes, seed, progress, journal, digest)
+    return Task(
+        x, one, two, three, four, classes, values, config, codes, seed, progress, journal, digest
+    )

@@ -30,17 +30,22 @@ class Metric:
 
 
 def fit_metric(x: Tensor, s: Tensor, classes: int, directions: int, seed: int) -> Metric:
-    """The metric of records x (n, d) with classes s (n,)."""
+    """The metric of records x (n, d) with classes s (n,); every class has records."""
+    # Squares of features of any size must fit into float32.
+    unit = 1 / x.abs().max().clamp_min(1e-30)
     count = torch.bincount(s, minlength=classes).clamp_min(1)
-    means = torch.zeros(classes, x.shape[1]).index_add_(0, s, x) / count[:, None]
-    vectors, deviation = principal(x - means[s], directions, seed)
+    means = torch.zeros(classes, x.shape[1]).index_add_(0, s, x * unit) / count[:, None]
+    absent = torch.bincount(s, minlength=classes) == 0  # a class of calibration records alone
+    means[absent] = x.mean(dim=0) * unit
+    inside = x * unit - means[s]
+    vectors, deviation = principal(inside, directions, seed)
     vectors = vectors / deviation.sqrt()
-    square = ((x - means[s]) @ vectors).square().sum(dim=1)
+    square = (inside @ vectors).square().sum(dim=1)
     spread = torch.zeros(classes).index_add_(0, s, square) / count
     # A class of equal records has no spread of its own.
     typical = square.mean().clamp_min(1e-12)
     scale = torch.where(spread > 1e-6 * typical, spread, typical).sqrt()
-    return Metric(means, vectors, scale)
+    return Metric(means / unit, vectors * unit, scale)
 
 
 def principal(x: Tensor, most: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -50,6 +55,8 @@ def principal(x: Tensor, most: int, seed: int) -> tuple[Tensor, Tensor]:
     """
     n, d = x.shape
     most = min(most, n, d)
+    unit = x.abs().max().clamp_min(1e-30)  # squares of any features must fit into float32
+    x = x / unit
     if d <= _EXACT:
         values, vectors = torch.linalg.eigh((x.T @ x).double() / n)
         values, vectors = values.flip(0)[:most], vectors.flip(1)[:, :most]
@@ -59,10 +66,11 @@ def principal(x: Tensor, most: int, seed: int) -> tuple[Tensor, Tensor]:
             torch.manual_seed(seed)
             _, singular, vectors = torch.svd_lowrank(x, q=min(most + 16, n, d), niter=3)
         deviation, vectors = singular[:most] / n**0.5, vectors[:, :most]
-    kept = deviation > 1e-5 * deviation[0].clamp_min(1e-12)
+    # What is smaller is the rounding of float32.
+    kept = deviation > 1e-3 * deviation[0].clamp_min(1e-12)
     kept[0] = True
     signed = vectors[:, kept].float()
     # A direction and its opposite are the same; which one comes out is chance, so it is fixed.
     top = signed.abs().argmax(dim=0)
     signed = signed * signed[top, torch.arange(signed.shape[1])].sign()
-    return signed, deviation[kept].clamp_min(1e-12)
+    return signed, (deviation[kept] * unit).clamp_min(1e-30)

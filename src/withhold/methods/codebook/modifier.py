@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from withhold.attribute import combine
-from withhold.errors import UserError
+from withhold.errors import RecordError
 from withhold.keyed import keyed_normal, other_key
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.channel import Channel, IntArray
-from withhold.methods.codebook.cells import REST, as_one
+from withhold.methods.codebook.cells import REST, joint
 from withhold.methods.codebook.reader import READERS, Reader
 from withhold.methods.modifier import FloatArray, Labels, State
 
@@ -35,20 +34,6 @@ class Codebook:
     mix: float
     spread: FloatArray
 
-    def keep(self, kept: IntArray) -> Codebook:
-        """The same with some codes only, their indices (M,)."""
-        mask = torch.zeros(len(self.codes), dtype=torch.bool)
-        mask[torch.from_numpy(kept)] = True
-        weights = self.weights[kept] / self.weights[kept].sum()
-        potentials = None if self.potentials is None else self.potentials[:, kept]
-        return replace(
-            self,
-            reader=self.reader.keep(mask),
-            codes=self.codes[kept],
-            weights=weights,
-            potentials=potentials,
-        )
-
 
 class CodebookModifier(Channel):
     """W(j | x, s) = (1 - mix) softmax_j(reader(x, s) + potentials[s]) + mix weights_j."""
@@ -58,7 +43,9 @@ class CodebookModifier(Channel):
     def __init__(
         self, book: Codebook, key: bytes, needs: tuple[str, ...], classes: tuple[str, ...]
     ) -> None:
-        self.book, self.key, self._needs, self.classes = book, key, needs, classes
+        self.book, self.key, self._needs = book, key, needs
+        # Who the classes are is nobody's business where no label is needed.
+        self.classes = classes if needs else ()
         self.codes = book.codes
         self._potentials = None if book.potentials is None else torch.from_numpy(book.potentials)
         self._weights = torch.from_numpy(book.weights)
@@ -85,31 +72,35 @@ class CodebookModifier(Channel):
         """The joint class of each record as the fit numbered it, (n,); 0 where none is needed."""
         if not self._needs:
             return np.zeros(n, np.int64)
-        found = combine([as_one(labels[name]) for name in self._needs])
+        names, codes = joint([labels[name] for name in self._needs])
         number = {name: i for i, name in enumerate(self.classes)}
         rest = number.get(REST, -1)
-        place = np.array([*(number.get(name, rest) for name in found.classes), -1], np.int64)
-        s = place[found.codes]
+        place = np.array([*(number.get(name, rest) for name in names), -1], np.int64)
+        s = place[codes]
         if (s < 0).any():
             row = int(np.argmax(s < 0))
-            what = (
-                "has no label" if found.codes[row] < 0 else "has a class that the fit did not see"
-            )
-            raise UserError(
-                f"record {row} (the first is 0) {what} of {', '.join(self._needs)}, which this"
-                " bundle needs; leave it out, or fit without labels (use_labels: false)"
+            what = "has no label" if codes[row] < 0 else "has a class that the fit did not see"
+            raise RecordError(
+                row,
+                f"{what} of {', '.join(self._needs)}, which this bundle needs; leave it out, or fit"
+                " without labels (use_labels: false)",
             )
         return s
 
-    def sample(self, x: FloatArray, labels: Labels | None = None) -> FloatArray:
-        """A member made up near the code: c_J + e spread, e standard normal by key, (n, d).
+    def sample(
+        self, x: FloatArray, labels: Labels | None = None, *, first_row: int = 0
+    ) -> FloatArray:
+        """A member made up near the code: c_J + e spread, e standard normal, (n, d).
 
-        It depends on the record through its code alone, so the certificate holds for it too.
+        e comes from the key and the record's place in the data, not from the record: equal records
+        get different members, so a member tells of its record what its code tells and no more.
         """
         x, labels = self._checked(x, labels)
         if len(x) == 0:
             return np.empty((0, self.dimension), np.float32)
-        noise = keyed_normal(other_key(self.key, "sample"), x, len(self.book.spread))
+        place = first_row + np.arange(len(x))
+        rows = np.stack([place >> 20, place & 0xFFFFF], axis=1).astype(np.float32)
+        noise = keyed_normal(other_key(self.key, "sample"), rows, len(self.book.spread))
         return self.codes[self.draw(x, labels)] + noise @ self.book.spread
 
     def state(self) -> State:

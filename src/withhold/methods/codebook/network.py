@@ -36,7 +36,8 @@ def eyes(x: Tensor, components: int, seed: int) -> nn.Linear:
     """
     if len(x) > _EYES:
         x = x[torch.randperm(len(x), generator=seeded(seed, "eyes"))[:_EYES].sort().values]
-    mean, deviation = x.mean(dim=0), x.std(dim=0)
+    mean = x.double().mean(dim=0).float()
+    deviation = x.double().std(dim=0).float()
     # Rounding gives a constant column a deviation that is not quite 0.
     varies = deviation > 1e-6 * mean.abs().clamp_min(1e-12)
     scale = torch.where(varies, 1 / deviation.clamp_min(1e-30), 0.0)
@@ -77,8 +78,13 @@ def train_round(
     epochs: int,
     stage: StageJournal,
     bar: Stage,
+    begin: Callable[[], None] | None = None,
 ) -> None:
-    """One round: minimise loss(log-scores of a batch, its rows); the rate falls to a tenth."""
+    """One round: minimise loss(log-scores of a batch, its rows); the rate falls to a tenth.
+
+    `begin` is called before each epoch: what a loss remembers beyond a batch is made anew there,
+    from the network alone, so that a fit that was interrupted goes on to the same bytes.
+    """
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
     first = stage.resume(network, optimiser)
     batch = batch_of(len(z), config)
@@ -88,6 +94,8 @@ def train_round(
     drops = [layer for layer in network if isinstance(layer, ByteDropout)]
     with threads(threads_for(work)):
         for epoch in range(first, epochs):
+            if begin is not None:
+                begin()
             network.train()
             for i, layer in enumerate(drops):
                 layer.reseed(stage_seed(seed, name, "dropout", epoch, i))

@@ -24,6 +24,10 @@ class Reader(ABC):
         """Scores of records x (n, d); s (n,) is their class, and 0 where it is not known."""
 
     @abstractmethod
+    def __len__(self) -> int:
+        """How many codes."""
+
+    @abstractmethod
     def keep(self, codes: Tensor) -> Reader:
         """The same with some codes only, (N,) booleans."""
 
@@ -51,6 +55,9 @@ class MetricReader(Reader):
         # Multiplied out, and not torch.cdist, whose way of working depends on the shapes.
         square = z.square().sum(dim=1, keepdim=True) + self.codes.square().sum(dim=1)
         return (2 * z @ self.codes.T - square) / self.blur
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
     def keep(self, codes: Tensor) -> MetricReader:
         """The same with some codes only."""
@@ -94,6 +101,9 @@ class NetworkReader(Reader):
         fill = aligned_width(x.shape[1]) - x.shape[1]
         out = self._wide(nn.functional.pad(x, (0, fill)))[:, : self.layers[-1].out_features]
         return torch.log_softmax(out, dim=1) / self.softness
+
+    def __len__(self) -> int:
+        return self.layers[-1].out_features
 
     def keep(self, codes: Tensor) -> NetworkReader:
         """The same with some codes only."""

@@ -12,14 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from withhold.methods.codebook.codes import Barycentre, find_barycentre
-from withhold.methods.codebook.learner import Learned, Task
+from withhold.methods.codebook.learner import STEPS, Learned, Task, label_potentials, scores_of
 from withhold.methods.codebook.network import batch_of, body, eyes, log_scores, train_round
 from withhold.methods.codebook.reader import NetworkReader
 from withhold.methods.codebook.transport import balance, plan, shares
-from withhold.methods.training import epochs_for, seeded
-
-STEPS = 30  # of the transport between two rounds
-_PLAN = 100_000_000  # numbers in a plan; a round of more records than fit takes a part of them
+from withhold.methods.training import epochs_for
 
 
 def self_label(task: Task) -> Learned:
@@ -41,14 +38,15 @@ def start_network(task: Task, codes: int) -> tuple[nn.Linear, nn.Sequential]:
 def rounds(task: Task, start: Barycentre, network: nn.Sequential, z: Tensor) -> None:
     """Train the network in place."""
     config = task.config
-    epochs = epochs_for(config.epochs, _size(task), batch_of(_size(task), config), steps=280)
+    size = task.plan_rows
+    epochs = epochs_for(config.epochs, size, batch_of(size, config), steps=280)
     potentials: Tensor | None = None
     for number in range(config.rounds):
         name = f"{task.name} round {number + 1}"
-        rows = _rows(task, number)
+        rows = task.some(task.plan_rows, "rounds", number)
         with torch.no_grad():
             if number == 0:
-                scores = start.reader().scores(task.x[rows], task.s[rows])
+                scores = scores_of(start.reader(), task, rows)
                 w = plan(scores, task.cell[rows], start.potentials)
             else:
                 scores = log_scores(network, z[rows]) / config.softness
@@ -89,45 +87,28 @@ def finish(
     for layer in layers:
         layer.requires_grad_(False)
     if not task.config.use_labels:
-        return Learned(NetworkReader(layers, 1.0), None)
-    rows = _rows(task, task.config.rounds)
+        return Learned(NetworkReader(layers, 1.0))
+    rows = task.some(task.plan_rows, "rounds", task.config.rounds)
+    reader = NetworkReader(layers, task.config.softness)
     with torch.no_grad():
         scores = log_scores(network, z[rows]) / task.config.softness
-        by_value = shares(scores.mul(task.config.softness).exp(), task.u[rows], task.values)
-        by_value = by_value * start.stands
-        by_value = by_value / by_value.sum(dim=1, keepdim=True)
-        mixture = torch.zeros(task.classes, task.values).index_put_(
-            (task.s, task.u), torch.ones(len(task.s)), accumulate=True
-        )
-        mixture = mixture / mixture.sum(dim=1, keepdim=True).clamp_min(1)
-        wanted = (mixture @ by_value).log()
-        potentials = balance(
-            scores, task.s[rows], wanted, steps=STEPS, relax=task.config.relax
-        ).clamp_min(-1e4)
-    return Learned(NetworkReader(layers, task.config.softness), potentials)
+        wanted = (task.mixture() @ _own_shares(task, start, scores, rows)).log()
+        return Learned(reader, label_potentials(reader, task, rows, wanted), wanted)
+
+
+def _own_shares(task: Task, start: Barycentre, scores: Tensor, rows: Tensor) -> Tensor:
+    """The network's own code weights among each preserved value, (U, N), on its own codes."""
+    q = scores.mul(task.config.softness).exp()
+    own = shares(q, task.u[rows], task.values).clamp_min(1e-6 / task.codes) * start.stands
+    return own / own.sum(dim=1, keepdim=True)
 
 
 def _balanced(
     task: Task, start: Barycentre, scores: Tensor, rows: Tensor, warm: Tensor | None
 ) -> Tensor:
     """Potentials by cell, for the network's own code weights among each preserved value."""
-    own = shares(scores.mul(task.config.softness).exp(), task.u[rows], task.values) * start.stands
-    own = own / own.sum(dim=1, keepdim=True).clamp_min(1e-30)
-    log_shares = own.clamp_min(1e-6 / task.codes).log().masked_fill(~start.stands, -torch.inf)
+    log_shares = _own_shares(task, start, scores, rows).log()
     return balance(
         scores, task.cell[rows], log_shares[task.value_of_cell],
         steps=STEPS, potentials=warm, relax=task.config.relax,
     )  # fmt: skip
-
-
-def _size(task: Task) -> int:
-    return min(len(task.x), max(_PLAN // task.codes, 1000))
-
-
-def _rows(task: Task, number: int) -> Tensor:
-    """The records of a round: all, or another random part of very many each time."""
-    n = len(task.x)
-    if _size(task) == n:
-        return torch.arange(n)
-    draw = torch.randperm(n, generator=seeded(task.seed, "rows", number))
-    return draw[: _size(task)].sort().values

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from withhold.methods.codebook.codes import Barycentre, find_barycentre
 from withhold.methods.codebook.learner import Learned, Task
@@ -35,7 +35,7 @@ def substitute(task: Task) -> Learned:
     with torch.no_grad():
         z = torch.cat([first(part) for part in task.x.split(4096)])
     rounds(replace(task, config=config.model_copy(update={"rounds": 1})), start, network, z)
-    loss = _Loss(task, start, log_scores(network, z).exp())
+    loss = _Loss(task, start)
     epochs = epochs_for(config.epochs, len(z), batch_of(len(z), config), steps=280)
     for number in range(1, config.rounds):
         name = f"{task.name} substitute {number}"
@@ -47,20 +47,25 @@ def substitute(task: Task) -> Learned:
             train_round(
                 network, z, loss, config,
                 name=name, seed=task.seed, epochs=epochs, stage=stage, bar=bar,
+                begin=lambda: loss.count(network, z),
             )  # fmt: skip
-        loss = _Loss(task, start, log_scores(network, z).exp())
     return finish(task, start, network, z, first)
 
 
 class _Loss:
     """The three terms of a batch, and the running tables P(j | cell)."""
 
-    def __init__(self, task: Task, start: Barycentre, q: Tensor) -> None:
+    def __init__(self, task: Task, start: Barycentre) -> None:
         self.task, self.start, self.reader = task, start, start.reader()
-        cells = len(task.value_of_cell)
-        self.table = torch.zeros(cells, q.shape[1]).index_add_(0, task.cell, q)
-        self.count = torch.bincount(task.cell, minlength=cells).float()
-        self.table = self.table / self.count[:, None]
+        self.number = torch.bincount(task.cell, minlength=len(task.value_of_cell)).float()
+        self.table = torch.zeros(len(self.number), len(start.codes))
+
+    def count(self, network: nn.Sequential, z: Tensor) -> None:
+        """P(j | cell) of all records, as the network has it now."""
+        self.table = torch.zeros_like(self.table)
+        for part, cell in zip(z.split(4096), self.task.cell.split(4096), strict=True):
+            self.table.index_add_(0, cell, log_scores(network, part).exp())
+        self.table = self.table / self.number.clamp_min(1)[:, None]
 
     def __call__(self, scores: Tensor, rows: Tensor) -> Tensor:
         """Loss of log-scores (b, N) of the records `rows` (b,)."""
@@ -86,7 +91,7 @@ class _Loss:
         """penalty log P(j | cell) / P(j | u) + log P(j | u) / b(j | u), (C, N)."""
         value = self.task.value_of_cell
         by_value = torch.zeros(self.task.values, self.table.shape[1])
-        by_value.index_add_(0, value, self.table * self.count[:, None])
+        by_value.index_add_(0, value, self.table * self.number[:, None])
         by_value = (by_value / by_value.sum(dim=1, keepdim=True) + _TINY).log()
         told = (self.table + _TINY).log() - by_value[value]
         held = by_value - (self.start.log_shares.exp() + _TINY).log()

@@ -16,6 +16,9 @@ from torch import Tensor
 
 _TINY = 1e-30
 _BLOCK = 4_000_000  # numbers worked on at once
+_ANNEAL = 20  # steps at each sharpness
+_TRIES = 25  # times as many more, where shares are not met yet
+_CLOSE = 2e-3  # total variation that is near enough
 
 
 def balance(
@@ -32,13 +35,53 @@ def balance(
     keep = 1.0 if relax is None else relax / (1 + relax)
     g = g.masked_fill(log_shares == -torch.inf, -torch.inf)
     count = torch.bincount(cell, minlength=len(g)).clamp_min(1)[:, None]
-    rows = max(_BLOCK // scores.shape[1], 1)
+    present = torch.bincount(cell, minlength=len(g))[:, None] > 0
     for _ in range(steps):
-        mass = torch.zeros_like(g)
-        for part, where in zip(scores.split(rows), cell.split(rows), strict=True):
-            mass.index_add_(0, where, torch.softmax(part + g[where], dim=1))
-        g = keep * (g + log_shares - (mass / count).clamp_min(_TINY).log())
+        mass = _mass(scores, cell, g)
+        step = keep * (g + log_shares - (mass / count).clamp_min(_TINY).log())
+        g = torch.where(present, step, g)  # a cell that is not here has nothing to say
     return g
+
+
+def _mass(scores: Tensor, cell: Tensor, g: Tensor) -> Tensor:
+    """Summed probabilities of each cell's records, (C, N)."""
+    mass = torch.zeros_like(g)
+    rows = max(_BLOCK // scores.shape[1], 1)
+    for part, where in zip(scores.split(rows), cell.split(rows), strict=True):
+        mass.index_add_(0, where, torch.softmax(part + g[where], dim=1))
+    return mass
+
+
+def settle(
+    scores: Tensor, cell: Tensor, log_shares: Tensor, *, relax: float | None = None
+) -> Tensor:
+    """Potentials (C, N) whose shares are met to `_CLOSE`, from blurred scores to sharp ones.
+
+    Sharp scores alone move mass between far codes a little at a time, and never get there.
+    """
+    g, before = torch.zeros_like(log_shares), 1.0
+    for sharpness in (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0):
+        # Potentials are in units of the scores.
+        g = balance(
+            sharpness * scores, cell, log_shares,
+            steps=_ANNEAL, potentials=g * (sharpness / before), relax=relax,
+        )  # fmt: skip
+        before = sharpness
+    if relax is not None:
+        return balance(scores, cell, log_shares, steps=_ANNEAL, potentials=g, relax=relax)
+    for _ in range(_TRIES):
+        if unmet(scores, cell, log_shares, g) < _CLOSE:
+            break
+        g = balance(scores, cell, log_shares, steps=_ANNEAL, potentials=g)
+    return g
+
+
+def unmet(scores: Tensor, cell: Tensor, log_shares: Tensor, g: Tensor) -> float:
+    """The largest total variation between a cell's shares and those it is to have."""
+    count = torch.bincount(cell, minlength=len(g)).clamp_min(1)[:, None]
+    far = (_mass(scores, cell, g) / count - log_shares.exp()).abs().sum(dim=1) / 2
+    present = torch.bincount(cell, minlength=len(g)) > 0
+    return float(far[present].max())
 
 
 def plan(scores: Tensor, cell: Tensor, potentials: Tensor) -> Tensor:
