@@ -24,6 +24,7 @@ from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import row_config, row_method
+from withhold.bench.tradeoff import FEW
 from withhold.data.public import public
 from withhold.dataset import Dataset
 from withhold.fitting import fit_bundle
@@ -100,7 +101,7 @@ class CertifiedResult:
 
 
 LEGEND = (
-    "In %, test part. attack: the best of the retrained ladder from one record, the worse of two:"
+    "In %, test part. attack: the best of the retrained attackers from one record, the worse of two:"
     " trained on the release of the fitted records, and on that of records never fitted."
     f" linked {LINKED}: the same from {LINKED} records of one class. certificate: no attacker reads"
     " more from one record, at 95 % confidence. The other columns: what a model retrained on the"
@@ -148,12 +149,15 @@ def _row(
         ("held-out", *held_out(data, release, roles)),
     ):
         progress.say(f"{row.label}: attackers of the {name} records")
+        strong = recipe.ladder == "strong"
+        # Alone, the release is read as data of its own: no models of the originals are made.
         evidence = evaluate(
-            original,
-            released,
+            released if strong else original,
+            None if strong else released,
             roles.suppress,
             roles.preserve,
             hidden=hidden if name == "fitted" else (),
+            attackers=FEW if strong else None,
             seed=recipe.seed,
             progress=progress,
         )

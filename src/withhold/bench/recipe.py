@@ -48,6 +48,9 @@ class Recipe(BaseModel):
     config: dict[str, Any] = Field(default_factory=dict)
     measure: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
+    ladder: Literal["full", "strong"] = Field(
+        "full", description="attackers of `certified`: all of them, or trees and a network"
+    )
     paper_title: str = Field("", description="where the paper's figures are from")
 
     @model_validator(mode="after")

@@ -34,7 +34,8 @@ def data() -> Dataset:
 
 def calibration(data: Dataset, budget: str) -> Calibration:
     limits = read_budget(budget, ("who",))
-    return Calibration.of(data.part("val"), data.part("train"), Roles.of("who"), limits)
+    held, fitted = data.part("val"), data.part("train")
+    return Calibration.of(held, fitted, Roles.of("who"), limits, labelled=True, dataset=data.name)
 
 
 def leak(modifier: CodebookModifier, data: Dataset) -> float:
@@ -89,7 +90,6 @@ def test_a_budget_is_kept_after_codes_without_people_are_left_out() -> None:
     floor = calibration(uneven, "who<=99").floors["who"]
     for points in (3, 6):
         settings = LEAKY | {"codes": 60, "least": 12, "budget": f"who<=floor+{points}"}
-        # REVEALS A BUG: `enough_people` comes after `meet`, and what it does is not measured.
         assert leak(made(uneven, **settings), uneven) <= floor + points / 100 + 1e-6
 
 
@@ -102,13 +102,25 @@ def test_what_even_a_constant_reads_is_refused_with_the_figure(data: Dataset) ->
     """By luck the calibration records hold more of one class than the fitted ones."""
     held = data.attribute("who").codes
     rare = data.rows((np.asarray(data.parts) != "val") | (held == 0))
-    with pytest.raises(UserError, match=r"even a release that tells nothing reads who 100.00 %"):
-        fit(rare, **LEAKY, budget="who<=floor+1")
+    with pytest.raises(UserError, match=r"'who<=60' cannot be met: .* right in 100.00 %"):
+        fit(rare, **LEAKY, budget="who<=60")
+    assert calibration(rare, "who<=floor").floors["who"] == 1
+
+
+def test_a_constant_keeps_every_budget_from_the_floor_on(data: Dataset) -> None:
+    """Also where calibration records hold more of one class: what tells nothing is enough."""
+    held = data.attribute("who").codes
+    luck = data.rows(
+        (np.asarray(data.parts) != "val") | (held == 0) | (np.arange(len(data)) % 3 == 0)
+    )
+    one = calibration(luck, "who<=floor; who<=0 bits")
+    modifier = made(luck, **LEAKY)
+    assert one.met(one.leaks(modifier, mix=1.0))
+    assert not one.met(one.leaks(modifier))
 
 
 def test_no_bits_at_all_can_be_had(data: Dataset) -> None:
     """A release that tells nothing tells 0 bits, whatever rounding says."""
-    # REVEALS A BUG: refused, 'even a release that tells nothing reads who 0.000 bits'.
     assert made(data, **LEAKY, budget="who<=0 bits").book.mix == pytest.approx(1, abs=0.05)
 
 
@@ -126,7 +138,6 @@ def test_a_class_that_is_held_out_whole_can_still_be_transformed() -> None:
     who = ["zz" if i == 3 else w for i, w in enumerate(base.table["who"].to_pylist())]
     data = changed(base, who=who, split=["train"] * 601)
     settings = {"solver": "barycentre", "use_labels": True, "smallest": 1, "budget": "who<=90"}
-    # REVEALS A BUG: potentials have a row for each class of the learned part only; IndexError.
     modifier = made(data, **settings)
     assert np.isfinite(modifier.transform(data.x, {"who": data.attribute("who")})).all()
 
@@ -136,16 +147,31 @@ def test_calibration_records_without_a_label_are_left_out(data: Dataset) -> None
     first = data.table["split"].to_pylist().index("val")
     who[first] = None
     fit(changed(data, who=who), budget="who<=90", relax=1.0)
-    # REVEALS A BUG: where labels are used, one without any is refused, and the fit is lost.
     fit(changed(data, who=who), budget="who<=90", solver="barycentre", use_labels=True)
 
 
 def test_calibration_records_without_any_label_keep_no_budget(data: Dataset) -> None:
     pairs = zip(data.table["who"].to_pylist(), data.table["split"].to_pylist(), strict=True)
     blank = changed(data, who=pa.array([None if part == "val" else w for w, part in pairs]))
-    # REVEALS A BUG: 0 of 0 records are read rightly, and so every budget is 'kept'.
-    with pytest.raises(UserError, match=r"calibration|label"):
+    with pytest.raises(
+        UserError, match=r"leaking has 0 records with a label of 'who' to calibrate"
+    ):
         fit(blank, budget="who<=floor+1", relax=1.0)
+
+
+@pytest.mark.parametrize(("number", "enough"), [(19, False), (20, True)])
+def test_twenty_labelled_calibration_records_are_enough(
+    data: Dataset, number: int, enough: bool
+) -> None:
+    who, held = data.table["who"].to_pylist(), np.flatnonzero(np.asarray(data.parts) == "val")
+    for row in held[number:]:
+        who[row] = None
+    few, settings = changed(data, who=who), LEAKY | {"budget": "who<=100"}
+    if enough:
+        assert made(few, **settings).book.mix == 0
+        return
+    with pytest.raises(UserError, match=r"has 19 records with a label of 'who' .*at least 20"):
+        fit(few, **settings)
 
 
 def test_an_attribute_of_several_labels_has_no_budget() -> None:

@@ -81,7 +81,7 @@ def test_a_class_of_one_record_and_one_that_is_not_there() -> None:
     s = torch.where(torch.arange(len(s)) == 17, 4, s)
     metric = fit_metric(x, s, 6, 6, 0)
     assert metric.place(x, s).isfinite().all()
-    assert float(metric.place(x[17:18], s[17:18]).abs().max()) == 0
+    assert float(metric.place(x[17:18], s[17:18]).abs().max()) < 1e-6
     assert metric.scale.isfinite().all()
     assert (metric.scale > 0).all()
 
@@ -93,7 +93,6 @@ def test_nothing_varies_at_all() -> None:
 
 def test_features_beyond_the_root_of_float_range_are_no_problem() -> None:
     x, s = records()
-    # REVEALS A BUG: the scatter overflows float32, and eigh fails with an error of its own.
     z = fit_metric(1e25 * x, s, 4, 6, 0).place(1e25 * x, s)
     assert z.isfinite().all()
 
@@ -111,8 +110,6 @@ def test_few_records_in_many_features() -> None:
     x = torch.randn(5, 40, generator=torch.Generator().manual_seed(0))
     x = x - x.mean(dim=0)
     vectors, deviation = principal(x, 128, 0)
-    # REVEALS A BUG: five centred records span four directions. Rounding in the float32 product
-    # leaves a fifth of deviation 1e-4, by whose root new records are divided.
     assert vectors.shape == (40, 4)
     assert deviation.isfinite().all()
 

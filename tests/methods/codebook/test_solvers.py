@@ -90,8 +90,6 @@ def test_classes_that_hold_words_in_unequal_shares_use_the_codes_alike_too() -> 
     train = data.part("train")
     modifier = made(data, codes=12, least=1, **WAYS["barycentre"])
     use = use_of_codes(probabilities(modifier, train), train.attribute("who").codes)
-    # REVEALS A BUG: 90 steps at a blur of 0.02 do not carry whole clusters across (1,000 and more
-    # would; or a blur that falls from large to small): total variation 0.05 and more, not 0.
     assert far_apart(use) < 0.01
 
 
@@ -180,7 +178,6 @@ def test_records_that_are_all_equal_are_refused() -> None:
 def test_features_beyond_the_root_of_float_range() -> None:
     data = leaking(300)
     large = Dataset.from_arrays(1e25 * data.x, data.table)
-    # REVEALS A BUG: torch.linalg.LinAlgError, where mass and leace fit or say what is wrong.
     modifier = made(large, epochs=2)
     assert np.isfinite(modifier.codes).all()
 
@@ -200,7 +197,8 @@ def test_the_same_seed_gives_the_same_bytes_and_another_others(way: str) -> None
 
 @pytest.fixture(scope="module")
 def unbroken() -> dict[str, Bundle]:
-    return {way: fit(leaking(300), **WAYS[way], epochs=4) for way in ("self-label", "substitute")}
+    ways = ("self-label", "substitute", "substitute, label")
+    return {way: fit(leaking(300), **WAYS[way], epochs=4) for way in ways}
 
 
 @pytest.mark.parametrize("after", [1, 3])
@@ -211,9 +209,9 @@ def unbroken() -> dict[str, Bundle]:
         ("self-label", "codebook round 1"),
         ("self-label", "codebook round 3"),
         ("substitute", "codebook round 1"),
-        # REVEALS A BUG: the running tables of the loss are not in the journal.
         ("substitute", "codebook substitute 1"),
         ("substitute", "codebook substitute 2"),
+        ("substitute, label", "codebook substitute 2"),
     ],
 )
 def test_interrupted_and_resumed_equals_unbroken(

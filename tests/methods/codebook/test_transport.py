@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from withhold.methods.codebook import transport
-from withhold.methods.codebook.transport import balance, plan, shares
+from withhold.methods.codebook.transport import balance, plan, settle, shares, unmet
 
 
 def problem(n: int = 120, codes: int = 6, cells: int = 4, seed: int = 0) -> tuple[Tensor, ...]:
@@ -54,6 +54,43 @@ def test_a_cell_with_more_of_one_kind_sends_just_the_surplus_across() -> None:
     w = plan(scores, cell, balance(scores, cell, half, steps=400))
     assert w[15:, 0].max() < 1e-3
     torch.testing.assert_close(w[:15, 0], torch.full((15,), 2 / 3), atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("blur", [0.1, 0.02])
+def test_sharp_shares_are_met_where_cells_hold_content_unequally(blur: float) -> None:
+    """Whole clusters have to move across, which sharp scores alone do not get done."""
+    g = torch.Generator().manual_seed(0)
+    cell = torch.arange(800) % 4
+    # Cell c has cluster c in seven of ten records, and the others alike.
+    own = torch.rand(800, generator=g) < 0.6
+    cluster = torch.where(own, cell, torch.randint(4, (800,), generator=g))
+    z = torch.eye(4)[cluster] + 0.1 * torch.randn(800, 4, generator=g)
+    codes = torch.eye(4).repeat(3, 1) + 0.1 * torch.randn(12, 4, generator=g)
+    scores = -torch.cdist(z, codes).square() / blur
+    wanted = torch.full((4, 12), 1 / 12).log()
+    found = settle(scores, cell, wanted)
+    away = (mass(scores, cell, found) - wanted.exp()).abs().sum(dim=1).max() / 2
+    assert float(away) < 2e-3
+    assert unmet(scores, cell, wanted, found) == pytest.approx(float(away), abs=1e-6)
+    if blur == 0.02:
+        assert unmet(scores, cell, wanted, balance(scores, cell, wanted, steps=90)) > 0.01
+
+
+def test_settled_and_relaxed_is_the_fixed_point_too() -> None:
+    scores, cell, wanted = problem()
+    g = settle(scores, cell, wanted, relax=0.7)
+    torch.testing.assert_close(
+        g, 0.7 * (wanted - mass(scores, cell, g).log()), atol=1e-4, rtol=1e-4
+    )
+
+
+def test_a_cell_that_is_not_there_is_left_as_it_was() -> None:
+    scores, cell, wanted = problem()
+    here = cell != 2
+    g = balance(scores[here], cell[here], wanted, steps=20)
+    torch.testing.assert_close(g[2], torch.zeros(6))
+    whole, others = balance(scores, cell, wanted, steps=20), [0, 1, 3]
+    torch.testing.assert_close(g[others], whole[others])
 
 
 def test_relaxed_lies_between_free_and_exact() -> None:
