@@ -101,7 +101,7 @@ class CertifiedResult:
 
 
 LEGEND = (
-    "In %, test part. attack: the best of the retrained attackers from one record, the worse of two:"
+    "In %, test part. attack: the best retrained attacker of one record, the worse of two:"
     " trained on the release of the fitted records, and on that of records never fitted."
     f" linked {LINKED}: the same from {LINKED} records of one class. certificate: no attacker reads"
     " more from one record, at 95 % confidence. The other columns: what a model retrained on the"
