@@ -179,7 +179,8 @@ def _encode_lists(name: str, column: pa.ChunkedArray, where: str) -> Attribute:
     n = len(column)
     missing = column.is_null().to_numpy()
     if pa.types.is_string(flat.type) or pa.types.is_large_string(flat.type):
-        tags = sorted(pc.unique(flat).drop_null().to_pylist())
+        # Where nobody has a tag there is still a column, so that none differs from not known.
+        tags = sorted(pc.unique(flat).drop_null().to_pylist()) or [""]
         codes = np.zeros((n, len(tags)), np.int64)
         parent = pc.list_parent_indices(column).to_numpy()
         at = pc.index_in(flat, value_set=pa.array(tags, flat.type)).fill_null(-1).to_numpy()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -54,7 +56,7 @@ def test_a_set_of_labels_is_one_class() -> None:
     found = as_one(tags([["a", "b"], [], ["b"], None, ["b", "a"]]))
     assert not found.multilabel
     assert [found.classes[c] if c >= 0 else None for c in found.codes] == [
-        "a+b", "none", "b", None, "a+b",
+        '["a", "b"]', "[]", '["b"]', None, '["a", "b"]',
     ]  # fmt: skip
     single = attribute(["x"])
     assert as_one(single) is single
@@ -67,7 +69,6 @@ def test_half_a_set_of_labels_is_missing() -> None:
 
 def test_a_batch_of_records_without_any_tags() -> None:
     """A streamed batch may hold no tag at all: empty lists are a set, a null is missing."""
-    # REVEALS A BUG: a batch in which nobody has a tag has no columns, and all of it is missing.
     assert as_one(tags([[], []])).codes.tolist() == [0, 0]
     assert as_one(tags([None, None])).codes.tolist() == [-1, -1]
 
@@ -80,7 +81,6 @@ def test_different_combinations_never_share_a_name() -> None:
 
 
 def test_different_sets_of_labels_never_share_a_name() -> None:
-    # REVEALS A BUG: ["a", "b"] and ["a+b"] are both 'a+b'; [] and ["none"] are both 'none'.
     for values in ([["a", "b"], ["a+b"]], [[], ["none"]]):
         names = joint_classes([tags(values)]).names
         assert len(set(names)) == len(names) == 2
@@ -164,8 +164,8 @@ def test_several_suppressed_attributes_one_of_them_multilabel() -> None:
     data = changed(data, tags=[pattern[i % 3] for i in range(800)], word=None)
     modifier = made(data, "who,tags", solver="barycentre", use_labels=True)
     assert modifier.needs == ("who", "tags")
-    assert '["p0", "none"]' in modifier.classes
-    assert '["p1", "a+b"]' in modifier.classes
+    assert json.dumps(["p0", "[]"]) in modifier.classes
+    assert json.dumps(["p1", '["a", "b"]']) in modifier.classes
     assert len(set(draw(modifier, data))) > 1
 
 

@@ -74,7 +74,6 @@ def test_probabilities_do_not_depend_on_how_the_records_are_cut(
     for modifier in (plain, labelled):
         own = {n: a.rows(np.arange(cut, 800)) for n, a in labels(modifier, data).items()}
         whole = modifier.probabilities(data.x, labels(modifier, data))
-        # REVEALS A BUG: products of the metric reader are not of aligned widths, as a network's.
         np.testing.assert_array_equal(modifier.probabilities(data.x[cut:], own), whole[cut:])
 
 
@@ -255,7 +254,6 @@ def test_a_sample_belongs_to_its_place_in_the_data(
 ) -> None:
     """In pieces or at once is the same, wherever the data is cut."""
     rest = plain.sample(data.x[cut:], first_row=cut)
-    # REVEALS A BUG: `noise @ spread` rounds by the number of records that are multiplied at once.
     np.testing.assert_array_equal(plain.sample(data.x)[cut:], rest)
     far = [plain.sample(data.x[:1], first_row=row) for row in (0, 1 << 20, 1 << 24, (1 << 24) + 1)]
     assert len(np.unique(np.concatenate(far), axis=0)) == 4

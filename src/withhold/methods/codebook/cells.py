@@ -46,7 +46,9 @@ def as_one(attribute: Attribute) -> Attribute:
     codes = np.full(len(attribute.codes), -1, np.int64)
     sets, place = np.unique(attribute.codes[known], axis=0, return_inverse=True)
     codes[known] = place.reshape(-1)
-    names = tuple("+".join(np.asarray(attribute.classes)[row == 1]) or "none" for row in sets)
+    # A JSON list, as below: whatever the labels are called, two sets never share a name.
+    labels = np.asarray(attribute.classes, dtype=object)
+    names = tuple(json.dumps(list(labels[row == 1]), ensure_ascii=False) for row in sets)
     return Attribute(attribute.name, "categorical", names, codes)
 
 

@@ -36,7 +36,7 @@ def fit_metric(x: Tensor, s: Tensor, classes: int, directions: int, seed: int) -
     count = torch.bincount(s, minlength=classes).clamp_min(1)
     means = torch.zeros(classes, x.shape[1]).index_add_(0, s, x * unit) / count[:, None]
     absent = torch.bincount(s, minlength=classes) == 0  # a class of calibration records alone
-    means[absent] = x.mean(dim=0) * unit
+    means[absent] = (x * unit).mean(dim=0)
     inside = x * unit - means[s]
     vectors, deviation = principal(inside, directions, seed)
     vectors = vectors / deviation.sqrt()

@@ -101,7 +101,10 @@ class CodebookModifier(Channel):
         place = first_row + np.arange(len(x))
         rows = np.stack([place >> 20, place & 0xFFFFF], axis=1).astype(np.float32)
         noise = keyed_normal(other_key(self.key, "sample"), rows, len(self.book.spread))
-        return self.codes[self.draw(x, labels)] + noise @ self.book.spread
+        # einsum adds up each record by itself; a matrix product rounds by how many there are.
+        around = np.einsum("nk,kd->nd", noise, self.book.spread)
+        made: FloatArray = self.codes[self.draw(x, labels)] + around
+        return made
 
     def state(self) -> State:
         """The codes, the reader's arrays, and the key."""

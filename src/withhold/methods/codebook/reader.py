@@ -51,10 +51,17 @@ class MetricReader(Reader):
 
     def scores(self, x: Tensor, s: Tensor) -> Tensor:
         """Scores of records x (n, d) of classes s (n,)."""
-        z = self.metric.place(x, s)
-        # Multiplied out, and not torch.cdist, whose way of working depends on the shapes.
-        square = z.square().sum(dim=1, keepdim=True) + self.codes.square().sum(dim=1)
-        return (2 * z @ self.codes.T - square) / self.blur
+        # Widths are filled up with zeros, as in `nets.mlp.aligned`, and distances multiplied out:
+        # torch.cdist, and products of odd widths, round by how many records there are.
+        d, p = self.metric.directions.shape
+        fill, wide = aligned_width(d) - d, aligned_width(p) - p
+        inside = nn.functional.pad(x - self.metric.means[s], (0, fill))
+        z = inside @ nn.functional.pad(self.metric.directions, (0, wide, 0, fill))
+        z = z / self.metric.scale[s, None]
+        more = aligned_width(len(self.codes)) - len(self.codes)
+        codes = nn.functional.pad(self.codes, (0, wide, 0, more))
+        square = z.square().sum(dim=1, keepdim=True) + codes.square().sum(dim=1)
+        return ((2 * z @ codes.T - square) / self.blur)[:, : len(self.codes)]
 
     def __len__(self) -> int:
         return len(self.codes)
