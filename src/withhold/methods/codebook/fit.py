@@ -67,7 +67,7 @@ class CodebookMethod:
                 held, fitted, roles, limits, labelled=config.use_labels, dataset=dataset.name
             )
         rows = np.flatnonzero(learn)
-        part = train.rows(rows)
+        part = train if len(rows) == len(train) else train.rows(rows)  # no copy without need
         s, u = classes.codes[rows], _preserved(part, roles)
         task = _task(part, s, u, len(classes.names), config, progress, seed, journal)
         needs = roles.suppress if config.use_labels else ()
@@ -149,7 +149,8 @@ def _task(
     if config.codes is not None and codes != config.codes:
         why = f"{values:,} preserved values" if codes > config.codes else f"{n:,} records"
         progress.say(f"{codes:,} codes are used, and not {config.codes:,}: there are {why}")
-    x = torch.from_numpy(np.array(part.x))
+    # A copy only where it must be: torch takes no array that cannot be written to.
+    x = torch.from_numpy(part.x if part.x.flags.writeable else np.array(part.x))
     digest = tensor_digest(x) + tensor_digest(torch.from_numpy(np.stack([s, u])))
     one, two, three, four = map(torch.from_numpy, (s, u, cells.cell, cells.preserved))
     return Task(

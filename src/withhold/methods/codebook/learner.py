@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from withhold.progress import Progress
 
 STEPS = 30  # of the transport between two rounds
 FEWEST = 4  # records of a pair (suppressed, preserved) that is balanced by itself
-_PLAN = 100_000_000  # numbers in a plan: where n x N is more, a part of the records makes it
+_PLAN = 20_000_000  # numbers in a plan: where n x N is more, a part of the records makes it
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,11 @@ class Task:
         few = draw[by_cell[torch.arange(n) - start < FEWEST]]
         rows: Tensor = torch.cat([draw[:most], few]).unique()
         return rows
+
+    def on(self, rows: Tensor) -> Task:
+        """The same for some of the records."""
+        x, s, u, cell = (v[rows] for v in (self.x, self.s, self.u, self.cell))
+        return replace(self, x=x, s=s, u=u, cell=cell)
 
     def mixture(self) -> Tensor:
         """P(u | s), (K, U); a class without records has the mixture of all."""

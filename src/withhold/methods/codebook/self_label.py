@@ -23,10 +23,8 @@ def self_label(task: Task) -> Learned:
     """Barycentre, then rounds of network and plan."""
     start = find_barycentre(task)
     first, network = start_network(task, len(start.codes))
-    with torch.no_grad():
-        z = torch.cat([first(part) for part in task.x.split(4096)])
-    rounds(task, start, network, z)
-    return finish(task, start, network, z, first)
+    rounds(task, start, first, network)
+    return finish(task, start, first, network)
 
 
 def start_network(task: Task, codes: int) -> tuple[nn.Linear, nn.Sequential]:
@@ -35,8 +33,14 @@ def start_network(task: Task, codes: int) -> tuple[nn.Linear, nn.Sequential]:
     return first, body(first.out_features, codes, task.config, task.seed)
 
 
-def rounds(task: Task, start: Barycentre, network: nn.Sequential, z: Tensor) -> None:
-    """Train the network in place."""
+@torch.no_grad()
+def look(first: nn.Linear, x: Tensor, rows: Tensor) -> Tensor:
+    """What the network is shown of some records, (len(rows), components)."""
+    return torch.cat([first(x[part]) for part in rows.split(4096)])
+
+
+def rounds(task: Task, start: Barycentre, first: nn.Linear, network: nn.Sequential) -> None:
+    """Train the network in place. Of very many records each round takes another part."""
     config = task.config
     size = task.plan_rows
     epochs = epochs_for(config.epochs, size, batch_of(size, config), steps=280)
@@ -44,12 +48,13 @@ def rounds(task: Task, start: Barycentre, network: nn.Sequential, z: Tensor) -> 
     for number in range(config.rounds):
         name = f"{task.name} round {number + 1}"
         rows = task.some(task.plan_rows, "rounds", number)
+        z = look(first, task.x, rows)
         with torch.no_grad():
             if number == 0:
                 scores = scores_of(start.reader(), task, rows)
                 w = plan(scores, task.cell[rows], start.potentials)
             else:
-                scores = log_scores(network, z[rows]) / config.softness
+                scores = log_scores(network, z) / config.softness
                 potentials = _balanced(task, start, scores, rows, potentials)
                 w = plan(scores, task.cell[rows], potentials)
         stage = task.journal.stage(
@@ -59,7 +64,7 @@ def rounds(task: Task, start: Barycentre, network: nn.Sequential, z: Tensor) -> 
         with task.progress.stage(name, epochs) as bar:
             train_round(
                 network,
-                z[rows],
+                z,
                 lambda scores, batch, w=w: cross_entropy(scores, w[batch]),  # type: ignore[misc]
                 config,
                 name=name,
@@ -75,9 +80,7 @@ def cross_entropy(scores: Tensor, w: Tensor) -> Tensor:
     return -(w * torch.log_softmax(scores, dim=1)).sum(dim=1).mean()
 
 
-def finish(
-    task: Task, start: Barycentre, network: nn.Sequential, z: Tensor, first: nn.Linear
-) -> Learned:
+def finish(task: Task, start: Barycentre, first: nn.Linear, network: nn.Sequential) -> Learned:
     """The channel: q itself, or, with the label, the last plan.
 
     The label's potentials are by class alone: the preserved value of a new record is not known.
@@ -91,7 +94,7 @@ def finish(
     rows = task.some(task.plan_rows, "rounds", task.config.rounds)
     reader = NetworkReader(layers, task.config.softness)
     with torch.no_grad():
-        scores = log_scores(network, z[rows]) / task.config.softness
+        scores = log_scores(network, look(first, task.x, rows)) / task.config.softness
         wanted = (task.mixture() @ _own_shares(task, start, scores, rows)).log()
         return Learned(reader, label_potentials(reader, task, rows, wanted), wanted)
 

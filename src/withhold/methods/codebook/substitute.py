@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from withhold.methods.codebook.codes import Barycentre, find_barycentre
 from withhold.methods.codebook.learner import Learned, Task
 from withhold.methods.codebook.network import batch_of, log_scores, train_round
-from withhold.methods.codebook.self_label import finish, rounds, start_network
+from withhold.methods.codebook.self_label import finish, look, rounds, start_network
 from withhold.methods.training import epochs_for
 
 _KEEP = 0.9  # of the running tables, at each step
@@ -32,9 +32,9 @@ def substitute(task: Task) -> Learned:
     config = task.config
     start = find_barycentre(task)
     first, network = start_network(task, len(start.codes))
-    with torch.no_grad():
-        z = torch.cat([first(part) for part in task.x.split(4096)])
-    rounds(replace(task, config=config.model_copy(update={"rounds": 1})), start, network, z)
+    rounds(replace(task, config=config.model_copy(update={"rounds": 1})), start, first, network)
+    task = task.on(task.some(task.plan_rows, "substitute"))
+    z = look(first, task.x, torch.arange(len(task.x)))
     loss = _Loss(task, start)
     epochs = epochs_for(config.epochs, len(z), batch_of(len(z), config), steps=280)
     for number in range(1, config.rounds):
@@ -49,7 +49,7 @@ def substitute(task: Task) -> Learned:
                 name=name, seed=task.seed, epochs=epochs, stage=stage, bar=bar,
                 begin=lambda: loss.count(network, z),
             )  # fmt: skip
-    return finish(task, start, network, z, first)
+    return finish(task, start, first, network)
 
 
 class _Loss:
