@@ -44,6 +44,7 @@ def fit(
         seed=seed,
         progress=progress,
         journal=Journal(folder),
+        method="mass",
     )
 
 

@@ -52,6 +52,7 @@ def fit(
         config=TINY | config,
         seed=seed,
         progress=progress,
+        method="mass",
     )
 
 
