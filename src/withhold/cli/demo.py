@@ -13,9 +13,9 @@ from withhold.errors import UserError
 
 # Short enough for two minutes on two cores; the same settings as anyone would write in YAML.
 MASS = {
-    "epochs": 20,
-    "attribute_model": {"epochs": 15},
-    "contrastive": {"epochs": 8, "batch": 256, "draws": 2},
+    "epochs": 14,
+    "attribute_model": {"epochs": 12},
+    "contrastive": {"epochs": 5, "batch": 256, "draws": 1},
 }
 
 
@@ -68,7 +68,7 @@ def demo(
         roles.suppress,
         roles.preserve,
         hidden=(),
-        attackers=(MlpLarge(epochs=20),),
+        attackers=(MlpLarge(epochs=12),),
         progress=progress,
     )
     released["mass"].to_json(output / "audit-mass.json")
@@ -94,7 +94,7 @@ def demo(
     if as_json:
         print_json({method: found.to_dict() for method, found in released.items()})
         return
-    print_table(released["mass"], title="mass: what can be inferred from its release")
+    print_table(released["mass"], title="mass: what can be inferred from its release", legend=False)
     print_table(evidence, title="codebook: what can be inferred from its release")
     typer.echo(
         f"report: {output / 'report.html'}   evidence: {output / 'audit.json'}"

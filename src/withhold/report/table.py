@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from withhold.certificate.words import at_most
 from withhold.report.numbers import NONE, bits, points, span
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ from withhold.audit.findings import Linked, Tier
 _COLOURS = {"readable": "bold red", "floor": "bold green", "blind": "bold yellow"}
 
 
-def print_table(evidence: Evidence, *, console: Console | None = None, title: str = "") -> None:
+def print_table(
+    evidence: Evidence, *, console: Console | None = None, title: str = "", legend: bool = True
+) -> None:
     """Every attribute: the floor, the original, and what each tier of attacker reads."""
     from rich.console import Console
     from rich.text import Text
@@ -25,7 +28,7 @@ def print_table(evidence: Evidence, *, console: Console | None = None, title: st
     console.print()
     console.print(_table(evidence, title))
     console.print()
-    for line in _legend(evidence):
+    for line in _legend(evidence) if legend else ():
         console.print(Text(line, style="dim"))
     for note in evidence.notes:
         console.print(Text(_plain(f"note: {note}")), soft_wrap=True)
@@ -58,6 +61,8 @@ def _table(evidence: Evidence, title: str) -> Table:
     )
     sizes = _linked_sizes(evidence)
     headers += [f"linked\n{min(sizes)}" if len(sizes) == 1 else "linked"] if sizes else []
+    proved = any(a.certificate for a in evidence.attributes.values())
+    headers += ["proved"] if proved else []
     for header in [*headers, "bits"]:
         table.add_column(header, justify="right", no_wrap=True)
     for name, a in evidence.attributes.items():
@@ -69,6 +74,7 @@ def _table(evidence: Evidence, title: str) -> Table:
             *measured,
             f"{points(a.informed.accuracy)} ({span(a.informed.ci)})",
             *([_linked_cell(a, several=len(sizes) > 1)] if sizes else []),
+            *([NONE if a.certificate is None else at_most(a.certificate.bound)] if proved else []),
             bits(a.leakage_bits),
             style=_COLOURS[a.status] if a.role == "suppress" else None,
         )
@@ -105,6 +111,8 @@ def _legend(evidence: Evidence) -> list[str]:
         ]
     if _linked_sizes(evidence):
         lines.append("linked: who also knows that so many records are of one person")
+    if any(a.certificate for a in evidence.attributes.values()):
+        lines.append("proved: no attacker, however strong, reads more from one record")
     return lines
 
 
