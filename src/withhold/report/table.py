@@ -33,7 +33,9 @@ def print_table(
     for note in evidence.notes:
         console.print(Text(_plain(f"note: {note}")), soft_wrap=True)
     style = _verdict_style(evidence)
-    console.print(Text.assemble(("verdict: ", style), _plain(evidence.verdict)), soft_wrap=True)
+    console.print(
+        Text.assemble(("verdict: ", style), _plain(evidence.verdict)), soft_wrap=not console.record
+    )
     for check in () if evidence.gate is None else evidence.gate.conditions:
         word = ("FAIL", "bold red") if check.failed else ("PASS", "bold green")
         console.print(Text.assemble(word, _plain(f" {check.said}")), soft_wrap=True)
@@ -62,8 +64,9 @@ def _table(evidence: Evidence, title: str) -> Table:
     sizes = _linked_sizes(evidence)
     headers += [f"linked\n{min(sizes)}" if len(sizes) == 1 else "linked"] if sizes else []
     proved = any(a.certificate for a in evidence.attributes.values())
-    headers += ["proved"] if proved else []
-    for header in [*headers, "bits"]:
+    # A terminal has room for one of the two.
+    headers += ["proved" if proved else "bits"]
+    for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
     for name, a in evidence.attributes.items():
         measured = [] if alone else [points(a.original.accuracy), _accuracy(a.ignorant)]
@@ -74,11 +77,14 @@ def _table(evidence: Evidence, title: str) -> Table:
             *measured,
             f"{points(a.informed.accuracy)} ({span(a.informed.ci)})",
             *([_linked_cell(a, several=len(sizes) > 1)] if sizes else []),
-            *([NONE if a.certificate is None else at_most(a.certificate.bound)] if proved else []),
-            bits(a.leakage_bits),
+            _proved(a) if proved else bits(a.leakage_bits),
             style=_COLOURS[a.status] if a.role == "suppress" else None,
         )
     return table
+
+
+def _proved(a: AttributeEvidence) -> str:
+    return NONE if a.certificate is None else at_most(a.certificate.bound)
 
 
 def _accuracy(tier: Tier | None) -> str:
@@ -103,7 +109,9 @@ def _linked_cell(a: AttributeEvidence, *, several: bool) -> str:
 
 
 def _legend(evidence: Evidence) -> list[str]:
-    lines = ["accuracy in % on held-out records (95 % interval); bits that an attacker can use"]
+    proved = any(a.certificate for a in evidence.attributes.values())
+    lines = ["accuracy in % on held-out records (95 % interval)"]
+    lines[0] += "" if proved else "; bits that an attacker can use"
     if evidence.release is not None:
         lines += [
             "frozen: a model of the originals, not retrained, the figure that papers report",
@@ -111,7 +119,7 @@ def _legend(evidence: Evidence) -> list[str]:
         ]
     if _linked_sizes(evidence):
         lines.append("linked: who also knows that so many records are of one person")
-    if any(a.certificate for a in evidence.attributes.values()):
+    if proved:
         lines.append("proved: no attacker, however strong, reads more from one record")
     return lines
 
