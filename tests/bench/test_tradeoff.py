@@ -99,7 +99,7 @@ def test_interrupted_run_goes_on_at_the_point(
     first = run_recipe(recipe, tmp_path / "out", progress=said)
     done = [line for line in said.lines if line.startswith("point: ")]
     assert done == [f"point: {row.label}" for row in recipe.rows[3:]]
-    monkeypatch.setattr(tradeoff, "fit_bundle", None)
+    monkeypatch.setattr(tradeoff, "timed_fit", None)
     assert run_recipe(recipe, tmp_path / "out", progress=Silent()).to_dict() == json.loads(
         json.dumps(first.to_dict()), object_hook=_with_tuples
     )

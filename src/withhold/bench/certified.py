@@ -9,7 +9,6 @@ so the second can read more; the table shows the worse of the two.
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -23,12 +22,11 @@ from withhold.bench.held_out import held_out
 from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
-from withhold.bench.run import row_config, row_method
+from withhold.bench.run import timed_fit
 from withhold.bench.tradeoff import FEW
 from withhold.data.public import public
 from withhold.dataset import Dataset
-from withhold.fitting import fit_bundle
-from withhold.methods import Channel, Journal
+from withhold.methods import Channel
 from withhold.progress import Progress
 from withhold.roles import Roles
 
@@ -131,17 +129,7 @@ def _row(
     progress.say(f"row: {row.label}")
     roles = Roles.of(row.suppress or recipe.suppress or recipe.measure[0], row.preserve)
     hidden = [name for name in recipe.measure if name not in roles.named]
-    started = time.perf_counter()
-    bundle = fit_bundle(
-        data,
-        roles,
-        method=row_method(recipe, row),
-        config=row_config(recipe, row),
-        seed=recipe.seed,
-        progress=progress,
-        journal=Journal(),  # nothing is taken over: the time of the fit is measured
-    )
-    seconds = time.perf_counter() - started
+    bundle, seconds = timed_fit(recipe, row, data, roles, progress)
     release = bundle.release(data, keep_labels=True)
     both = []
     for name, original, released in (

@@ -20,6 +20,7 @@ from withhold.audit.attackers.mlp import MlpLarge
 from withhold.audit.evaluate import evaluate
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import RowResult, TableResult
+from withhold.bundle import Bundle
 from withhold.data.public import public
 from withhold.dataset import Dataset
 from withhold.errors import UserError
@@ -183,6 +184,23 @@ def _frozen_models(
 def row_method(recipe: Recipe, row: Row) -> str:
     """The method of a row: its own, or the recipe's; without one to suppress, the original."""
     return row.method or (recipe.method if row.suppress else "identity")
+
+
+def timed_fit(
+    recipe: Recipe, row: Row, data: Dataset, roles: Roles, progress: Progress
+) -> tuple[Bundle, float]:
+    """The fit of a row and its seconds, certificate included; nothing is taken over."""
+    started = time.perf_counter()
+    bundle = fit_bundle(
+        data,
+        roles,
+        method=row_method(recipe, row),
+        config=row_config(recipe, row),
+        seed=recipe.seed,
+        progress=progress,
+        journal=Journal(),
+    )
+    return bundle, time.perf_counter() - started
 
 
 def row_config(recipe: Recipe, row: Row) -> dict[str, Any]:

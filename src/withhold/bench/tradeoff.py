@@ -7,7 +7,6 @@ whose labels begin alike, up to the first comma, are one curve, joined in the or
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -23,12 +22,11 @@ from withhold.bench.held_out import held_out
 from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
-from withhold.bench.run import row_config, row_method
+from withhold.bench.run import row_method, timed_fit
 from withhold.data.public import public
 from withhold.dataset import Dataset
 from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.methods import Channel, Journal
+from withhold.methods import Channel
 from withhold.progress import Progress
 from withhold.roles import Roles
 
@@ -212,17 +210,7 @@ def _point(recipe: Recipe, row: Row, data: Dataset, progress: Progress) -> dict[
     name = suppressed(recipe)
     roles = Roles.of(name, row.preserve)
     method = row_method(recipe, row)
-    started = time.perf_counter()
-    bundle = fit_bundle(
-        data,
-        roles,
-        method=method,
-        config=row_config(recipe, row),
-        seed=recipe.seed,
-        progress=progress,
-        journal=Journal(),  # nothing is taken over: the time of the fit is measured
-    )
-    seconds = time.perf_counter() - started
+    bundle, seconds = timed_fit(recipe, row, data, roles, progress)
     release = bundle.release(data, keep_labels=True)
     useful = [n for n in recipe.measure if n != name]
     hidden = [n for n in useful if n not in roles.preserve]

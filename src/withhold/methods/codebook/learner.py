@@ -12,7 +12,7 @@ from torch import Tensor
 from withhold.methods.codebook.config import CodebookConfig
 from withhold.methods.codebook.reader import MetricReader, Reader
 from withhold.methods.codebook.transport import balance, settle
-from withhold.methods.journal import Journal
+from withhold.methods.journal import Journal, StageJournal
 from withhold.methods.training import seeded
 from withhold.progress import Progress
 
@@ -57,6 +57,13 @@ class Task:
         few = draw[by_cell[torch.arange(n) - start < FEWEST]]
         rows: Tensor = torch.cat([draw[:most], few]).unique()
         return rows
+
+    def stage(self, name: str) -> StageJournal:
+        """The journal of a stage of this fit."""
+        return self.journal.stage(
+            name, data=self.digest, seed=self.seed, codes=self.codes,
+            config=self.config.model_dump(mode="json"),
+        )  # fmt: skip
 
     def on(self, rows: Tensor) -> Task:
         """The same for some of the records."""

@@ -57,10 +57,7 @@ def rounds(task: Task, start: Barycentre, first: nn.Linear, network: nn.Sequenti
                 scores = log_scores(network, z) / config.softness
                 potentials = _balanced(task, start, scores, rows, potentials)
                 w = plan(scores, task.cell[rows], potentials)
-        stage = task.journal.stage(
-            name, data=task.digest, seed=task.seed, codes=task.codes,
-            config=config.model_dump(mode="json"),
-        )  # fmt: skip
+        stage = task.stage(name)
         with task.progress.stage(name, epochs) as bar:
             train_round(
                 network,

@@ -39,10 +39,7 @@ def substitute(task: Task) -> Learned:
     epochs = epochs_for(config.epochs, len(z), batch_of(len(z), config), steps=280)
     for number in range(1, config.rounds):
         name = f"{task.name} substitute {number}"
-        stage = task.journal.stage(
-            name, data=task.digest, seed=task.seed, codes=task.codes,
-            config=config.model_dump(mode="json"),
-        )  # fmt: skip
+        stage = task.stage(name)
         with task.progress.stage(name, epochs) as bar:
             train_round(
                 network, z, loss, config,
