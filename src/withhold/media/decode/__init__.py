@@ -1,0 +1,1 @@
+"""Files and bytes to samples; one decoder a kind, each of which refuses what it cannot vouch for."""

