@@ -17,7 +17,8 @@ from safetensors.numpy import load as load_tensors
 
 import withhold.bundle
 from support import TINY, mixed
-from withhold.bundle import EXTRA, FILES, Bundle, bundle_digest, load_bundle, save_bundle
+from withhold.bundle import FILES, Bundle, load_bundle, save_bundle
+from withhold.bundle_files import EXTRA, bundle_digest
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle

@@ -13,11 +13,8 @@ interrupted: the same data, settings and seed give the same bytes on the same ma
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
-import shutil
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +26,7 @@ from pydantic import BaseModel
 from safetensors.numpy import load, save
 
 from withhold import __version__
-from withhold.atomic import recover_folder, replace_folder, write_synced, writing_to
+from withhold.bundle_files import read_files, write_files
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.feasibility import checked_columns, telling_columns
@@ -41,7 +38,6 @@ from withhold.tables import bare_schema
 
 SCHEMA = 1
 FILES = ("bundle.json", "weights.safetensors", "history.json")
-EXTRA = ("seen.safetensors", "certificate.json")  # where there are any
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +109,19 @@ def describe(
         config.model_dump(mode="json"),
         seed,
         describe_input(dataset, roles),
-        {
-            "withhold": __version__,
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
+        versions(),
         history,
     )
+
+
+def versions() -> dict[str, str]:
+    """What a bundle was made with."""
+    return {
+        "withhold": __version__,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
 
 
 def describe_input(dataset: Dataset, roles: Roles) -> dict[str, Any]:
@@ -141,10 +142,7 @@ def describe_input(dataset: Dataset, roles: Roles) -> dict[str, Any]:
 
 
 def save_bundle(bundle: Bundle, folder: str | Path) -> None:
-    """Write to a temporary folder beside `folder`, then rename; an older bundle is replaced."""
-    target = Path(folder).absolute()
-    check_place(target)
-    made = _making(target)
+    """Write the bundle, all of it or nothing; an older one is replaced."""
     text = {
         "schema": SCHEMA,
         "method": bundle.method,
@@ -167,42 +165,18 @@ def save_bundle(bundle: Bundle, folder: str | Path) -> None:
         contents["seen.safetensors"] = save(bundle.seen.arrays())
     if bundle.certificate is not None:
         contents["certificate.json"] = json.dumps(bundle.certificate, indent=2).encode() + b"\n"
-    with writing_to(target):
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir()
-        try:
-            for name, data in contents.items():
-                write_synced(made / name, data)
-            write_synced(made / "SHA256SUMS", _sums(contents))
-            replace_folder(made, target)
-        except BaseException:
-            shutil.rmtree(made, ignore_errors=True)
-            raise
-
-
-def check_place(target: Path) -> None:
-    """Refuse to put a bundle where something else is."""
-    empty = target.is_dir() and not any(target.iterdir())
-    if target.exists() and not empty and not is_bundle(target):
-        raise UserError(f"{target} exists and is not a bundle; it is left alone, choose another -o")
-
-
-def tidy_place(target: Path) -> None:
-    """Repair what a killed `save_bundle` left beside `target`."""
-    with writing_to(target):
-        recover_folder(target)
-        shutil.rmtree(_making(target), ignore_errors=True)
+    write_files(folder, contents)
 
 
 def load_bundle(folder: str | Path) -> Bundle:
     """Read and check a bundle; one changed byte anywhere is refused."""
     path = Path(folder)
-    contents = _checked(path)
-    text = json.loads(contents["bundle.json"])
-    if text.get("schema") != SCHEMA:
+    contents = read_files(path, FILES)
+    text = read_description(path, contents)
+    if text.get("kind", "features") != "features":
         raise UserError(
-            f"bundle {path} has schema {text.get('schema')}, this version reads {SCHEMA};"
-            " fit it again with this version"
+            f"bundle {path} changes {text['kind']}s, not features; give it media:"
+            f" withhold transform {path} MEDIA -o RELEASE"
         )
     state = _arrays(path, contents, "weights.safetensors")
     seen = "seen.safetensors" in contents
@@ -221,60 +195,19 @@ def load_bundle(folder: str | Path) -> Bundle:
     )
 
 
+def read_description(path: Path, contents: dict[str, bytes]) -> dict[str, Any]:
+    """What bundle.json says; another version's is refused."""
+    text: dict[str, Any] = json.loads(contents["bundle.json"])
+    if text.get("schema") != SCHEMA:
+        raise UserError(
+            f"bundle {path} has schema {text.get('schema')}, this version reads {SCHEMA};"
+            " fit it again with this version"
+        )
+    return text
+
+
 def _arrays(path: Path, contents: dict[str, bytes], name: str) -> State:
     try:
         return load(contents[name])
     except safetensors.SafetensorError as error:
         raise UserError(f"bundle {path}: {name} cannot be read ({error})") from error
-
-
-def bundle_digest(folder: str | Path) -> str:
-    """One hash for the whole bundle: that of its SHA256SUMS."""
-    return _sha((Path(folder) / "SHA256SUMS").read_bytes())
-
-
-def _checked(path: Path) -> dict[str, bytes]:
-    if not path.exists():
-        with suppress(OSError):
-            recover_folder(path.absolute())
-    if not path.exists():
-        raise UserError(f"no bundle at {path}; make one with: withhold fit DATA … -o {path}")
-    if not is_bundle(path):
-        raise UserError(
-            f"{path} is not a bundle (it has no SHA256SUMS); name one that withhold fit wrote"
-        )
-    written = (path / "SHA256SUMS").read_bytes()
-    contents = {}
-    # Named in the sums, or there: a file taken away is missed, one put there is not trusted.
-    extra = [n for n in EXTRA if f"  {n}\n".encode() in written or (path / n).exists()]
-    for name in (*FILES, *extra):
-        try:
-            contents[name] = (path / name).read_bytes()
-        except OSError as error:
-            raise UserError(f"bundle {path}: {name} cannot be read ({error.strerror})") from error
-        if _sums({name: contents[name]}) not in written:
-            raise UserError(
-                f"bundle {path}: {name} is not what was written (its hash differs);"
-                " restore it, or fit again"
-            )
-    if written != _sums(contents):
-        raise UserError(f"bundle {path}: SHA256SUMS was changed; restore it, or fit again")
-    return contents
-
-
-def is_bundle(path: Path) -> bool:
-    """Whether a folder looks like a bundle; `load_bundle` says whether it is a sound one."""
-    return (path / "SHA256SUMS").is_file()
-
-
-def _making(target: Path) -> Path:
-    return target.with_name(f".{target.name}.making")
-
-
-def _sums(contents: dict[str, bytes]) -> bytes:
-    """Lines as `sha256sum` writes them."""
-    return "".join(f"{_sha(data)}  {name}\n" for name, data in contents.items()).encode()
-
-
-def _sha(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

@@ -66,15 +66,25 @@ _COMPARE = {
 }
 
 
+def column_of(condition: str) -> str:
+    """The column that a condition is about."""
+    return _terms(condition)[0]
+
+
+def _terms(condition: str) -> tuple[str, str, str]:
+    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|!=|==|>|<|=)\s*([^<>=].*?)\s*", condition)
+    if match is None:
+        raise UserError(f"'{condition}' is not COLUMN OP VALUE; write it like \"take>=30\"")
+    column, op, wanted = match.groups()
+    return column, op, wanted
+
+
 def records_where(table: pa.Table, condition: str, name: str) -> npt.NDArray[np.bool_]:
     """Which records satisfy `COLUMN OP VALUE`, with OP one of = == != < <= > >=; null never does.
 
     Compares as numbers where the column holds numbers, else as text.
     """
-    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|!=|==|>|<|=)\s*([^<>=].*?)\s*", condition)
-    if match is None:
-        raise UserError(f"'{condition}' is not COLUMN OP VALUE; write it like \"take>=30\"")
-    column, op, wanted = match.groups()
+    column, op, wanted = _terms(condition)
     if column not in table.column_names:
         known = table.column_names
         hint = did_you_mean(column, known) or f" (columns: {listing(known)})"

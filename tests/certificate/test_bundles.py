@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from support import TINY, Recorder, mixed
-from withhold.bundle import EXTRA, load_bundle, save_bundle
+from withhold.bundle import load_bundle, save_bundle
+from withhold.bundle_files import EXTRA
 from withhold.certificate import Certificate
 from withhold.dataset import Dataset
 from withhold.errors import UserError

@@ -17,6 +17,7 @@ from withhold.attribute import Attribute
 from withhold.audit import picture
 from withhold.audit.attack import Limits
 from withhold.audit.attackers.attacker import Attacker, FloatArray, Prediction
+from withhold.audit.averaged import average_over, by_source
 from withhold.audit.certified import prove
 from withhold.audit.evidence import Evidence
 from withhold.audit.gate import check_gate, parse_gate, require_measured
@@ -48,6 +49,7 @@ def evaluate(
     joint: Iterable[Sequence[str] | str] = (),
     id: str | None = None,
     same_order: bool = False,
+    average: str | None = None,
     again: Sequence[Dataset] = (),
     models: Mapping[str, Prediction] | None = None,
     attackers: Sequence[Attacker] | None = None,
@@ -66,7 +68,8 @@ def evaluate(
     and on several draws of each record where `again` has other releases of them (`repeated`).
     Attackers fit on train, are chosen on val and measured on test.
 
-    `same_order` vouches for the order of records where nothing else tells which is which.
+    `average` names a column of sources (videos): what an attacker says of a record is then the
+    mean over the records of its source. `same_order` vouches for the order of records where nothing else tells which is which.
     `joint` adds attributes made of several (`gender,accent`); `hidden` names the other attributes
     to measure; `id` names the column that tells records; `models` gives models of the originals
     that exist already (the frozen ones of a method); `attackers` another ladder; `certificate` the
@@ -79,6 +82,8 @@ def evaluate(
     # Who somebody is can be measured on a split by record only; people are kept apart later.
     named = roles.suppress or ((original.group,) if original.group else ())
     drawn_here = original.parts is None
+    if average is not None:
+        original = by_source(original, average)
     original = original.with_drawn_split(named)
     roles.check(original)
     if release is None and again:
@@ -132,6 +137,8 @@ def evaluate(
         )
         drawn = {} if quick else _maps(before, None if matched is None else after, shown, seed)
         jobs.run(drawn, workers, progress)
+    if average is not None:
+        average_over(original, average, asks, jobs)
     with clock("figures"):
         others = {q.name: q.attribute for q in asks if q.name in original.attribute_names}
         found = {}
@@ -169,6 +176,11 @@ def evaluate(
         seconds=clock.seconds,
         notes=notes(
             matched, after, split, original, quick=quick, draws=draws, drawn_here=drawn_here
+        )
+        + (
+            ()
+            if average is None
+            else (f"predictions are means over the records of one '{average}'",)
         )
         + (() if proof is None else proof.notes)
         + unasked,

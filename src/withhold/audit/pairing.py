@@ -38,6 +38,22 @@ class Pair:
         return self.same_space and bool(np.array_equal(self.original.x, self.release.x))
 
 
+FILE = "file"  # what `extract` calls the column of file names; a release may have renamed them
+
+
+def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
+    """The records of the original that the release has too: another system may have lost some."""
+    for data in (original, release):
+        if by not in data.table.column_names:
+            hint = did_you_mean(by, data.table.column_names)
+            raise UserError(f"id column '{by}' is not in {data.name}{hint}")
+    there = pc.is_in(_text(original, by), value_set=pc.unique(_text(release, by)))
+    kept = np.asarray(there.to_numpy(zero_copy_only=False), bool)
+    if not kept.any():
+        raise UserError(f"no '{by}' of {original.name} is in {release.name}; are they of one set?")
+    return original if kept.all() else original.rows(kept)
+
+
 def pair(
     original: Dataset, release: Dataset, *, by: str | None = None, same_order: bool = False
 ) -> Pair:
@@ -45,7 +61,8 @@ def pair(
 
     `by` names an id column. Without it a column that both have and that is different in every
     record serves; without such a column the order must be the same, and every column that both
-    have must agree, or the rows were shuffled. Where the two share no column that could tell, the
+    have must agree (but for the names of files where `same_order` vouches), or the rows were
+    shuffled. Where the two share no column that could tell, the
     records must lie nearer to their own originals than to others, unless `same_order` vouches.
     """
     notes: list[str] = []
@@ -59,13 +76,13 @@ def pair(
             f"{original.name} has {len(original):,} records and {release.name}"
             f" {len(release):,}; a release has the same records"
         )
-    name = by or _id_column(original, release)
+    name = by or (None if same_order else _id_column(original, release))
     if name is not None:
         order = _by_id(original, release, name)
         if not np.array_equal(order, np.arange(len(order))):
             release = release.rows(order)
             notes.append(f"records were in another order; matched by column '{name}'")
-    told = _check_common(original, release, name)
+    told = _check_common(original, release, FILE if same_order and name is None else name)
     found = Pair(original, release, tuple(notes))
     if name is None and not told and not same_order:
         if found.same_space and not _nearer(original.x, release.x):
@@ -120,7 +137,8 @@ def _by_id(
         lost = one.filter(pc.is_null(order))
         raise UserError(
             f"{len(lost):,} ids of {original.name} are not in {release.name}, such as"
-            f" '{lost[0].as_py()}' (column '{name}'); a release has the same records"
+            f" '{lost[0].as_py()}' (column '{name}'); a release has the same records (where files"
+            " were renamed and the order is the same, vouch for it with --same-order)"
         )
     return np.asarray(order.to_numpy(zero_copy_only=False), np.int64)
 

@@ -21,6 +21,7 @@ class AuditSettings(BaseModel):
     quick: bool = False
     id: str | None = None
     group: str | None = None
+    average: str | None = Field(None, description="the column of the source to average over")
     certificate: str | None = Field(None, description="a certificate, or the bundle that has one")
     seed: int = Field(0, ge=0)
 

@@ -78,11 +78,15 @@ def audit(
         bool,
         typer.Option("--same-order", help="Vouch that the records of both files are in one order."),
     ] = False,
+    average: Annotated[
+        str | None,
+        typer.Option(help="Average predictions over the records of one source: the column of it."),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
             help="YAML with suppress, preserve, joint, fail_if, quick, seed, id, group,"
-            " certificate."
+            " average, certificate."
         ),
     ] = None,
     features: Features = "x",
@@ -102,6 +106,7 @@ def audit(
     Exit code 3 where --fail-if holds.
     """
     from withhold.audit.evaluate import evaluate
+    from withhold.audit.pairing import matching
     from withhold.audit.settings import AuditSettings
     from withhold.certificate import read_certificate
     from withhold.dataset import Dataset
@@ -117,6 +122,7 @@ def audit(
         fail_if=fail_if,
         quick=quick,
         id=id_column,
+        average=average,
         group=group,
         seed=seed,
         certificate=None if certificate is None else str(certificate),
@@ -138,9 +144,18 @@ def audit(
         found = Dataset.read(path, features=release_features or features, progress=progress)
         return _same_columns(before, found)
 
+    after = None if release is None else read(release)
+    if after is not None and settings.id is not None:
+        kept = matching(before, after, settings.id)
+        if len(kept) < len(before):
+            progress.say(
+                f"warning: {len(before) - len(kept):,} of {len(before):,} records of"
+                f" {before.name} are not in {after.name}; the others are audited"
+            )
+        before = kept
     evidence = evaluate(
         before,
-        None if release is None else read(release),
+        after,
         settings.suppress,
         settings.preserve,
         joint=settings.joint,
@@ -150,6 +165,7 @@ def audit(
         quick=settings.quick,
         id=settings.id,
         same_order=same_order,
+        average=settings.average,
         seed=settings.seed,
         progress=progress,
     )

@@ -35,8 +35,9 @@ def demo(
     from withhold.certificate import Certificate
     from withhold.data.worlds import voices
     from withhold.fitting import fit_bundle
-    from withhold.media.extract import from_sounds
-    from withhold.media.sounds import Sounds
+    from withhold.media.collect import Samples
+    from withhold.media.extract import extract
+    from withhold.media.samples import Sound
     from withhold.report import print_table, write_report
     from withhold.roles import Roles
 
@@ -53,10 +54,9 @@ def demo(
     console.print("[bold]1[/] voices: 24 synthetic speakers say ten digits, 20 times each")
     with progress.stage("synthesising voices", None):
         made = voices(seed=0)
-    sounds = Sounds.from_waveforms(made.waveforms, made.rate)
-    data = from_sounds(
-        sounds, made.attributes.drop_columns(["take"]), name="voices", progress=progress
-    )
+    sounds = [Sound(wave, made.rate) for wave in made.waveforms]
+    spoken = Samples(sounds, made.attributes.drop_columns(["take"]), "sound", "voices")
+    data = extract(spoken, progress=progress)
     data.write(output / "voices.parquet")
 
     roles = Roles.of("speaker", "digit")

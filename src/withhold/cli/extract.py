@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from withhold.cli.options import (
+    Column,
     Json,
+    Pattern,
     Quiet,
+    Rate,
     Test,
     check_dataset_target,
     choose_progress,
@@ -18,37 +21,135 @@ from withhold.cli.options import (
 from withhold.errors import UserError
 
 
+def _list(asked: bool) -> None:
+    if asked:
+        typer.echo(_listed())
+        raise typer.Exit
+
+
 def extract(
-    media: Annotated[Path, typer.Argument(help="Parquet file with sound.", metavar="MEDIA")],
+    media: Annotated[
+        Path,
+        typer.Argument(
+            help="A folder, a table (Parquet, CSV) of paths or bytes, or an npz of pixels.",
+            metavar="MEDIA",
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Dataset to write.")],
-    extractor: Annotated[str, typer.Option(help="The extractor: logmel.")] = "logmel",
-    column: Annotated[str | None, typer.Option(help="The column that holds the sound.")] = None,
-    rate: Annotated[int | None, typer.Option(help="Samples a second.", min=1)] = None,
+    extractor: Annotated[
+        str | None, typer.Option(help="How features are made; --list shows them (logmel).")
+    ] = None,
+    list_: Annotated[
+        bool,
+        typer.Option(
+            "--list", callback=_list, is_eager=True, help="Show the extractors, and stop."
+        ),
+    ] = False,
+    weights: Annotated[
+        str | None, typer.Option(help="Weights: a file, a folder, or a name on the model hub.")
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Weights may be downloaded from the hub.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the extractor, as NAME=VALUE; repeatable."),
+    ] = None,
+    pattern: Pattern = None,
+    column: Column = None,
+    rate: Rate = None,
     test: Test = None,
     like: Annotated[
         Path | None, typer.Option(help="Use the extractor and statistics of this dataset.")
     ] = None,
+    clips: Annotated[
+        int | None, typer.Option(help="Windows of each video, at equal distances.", min=1)
+    ] = None,
+    annotations: Annotated[
+        Path | None,
+        typer.Option(help="JSON of labels that hold for stretches of videos; a window for each."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail at the first file that cannot be used.")
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Turn media into a dataset of feature vectors."""
-    from withhold.media.extract import extract as run
+    """Turn media into a dataset of feature vectors.
+
+    Streams; a killed run goes on where it was. Files that cannot be used are skipped and listed in
+    NAME.errors.csv beside the dataset.
+    """
+    from withhold.media.extract import plan
+    from withhold.media.to_file import extract_to
 
     check_dataset_target(output, media)
     if ".csv" in output.suffixes:
         raise UserError(f"{output} cannot hold features in a list column; name it .parquet or .npz")
     progress = choose_progress(quiet)
-    data = run(
+    job = plan(
         media,
         extractor=extractor,
+        settings=_settings(settings, weights, download),
         column=column,
         rate=rate,
+        pattern=pattern,
         test=test,
         like=like,
-        progress=progress,
+        clips=clips,
+        annotations=annotations,
     )
-    data.write(output)
+    done = extract_to(job, output, strict=strict, progress=progress)
+    others = getattr(job.collection, "others", 0)
     if as_json:
-        print_json({"output": str(output), "records": len(data), "features": data.dimension})
+        print_json(
+            {
+                "output": str(output),
+                "records": done.records,
+                "features": done.features,
+                "extractor": job.extractor.name,
+                "skipped": len(done.skipped),
+                "errors": None if done.errors is None else str(done.errors),
+                "others": others,
+            }
+        )
     elif not quiet:
-        typer.echo(f"{output}: {len(data):,} records of {data.dimension:,} features ({extractor})")
+        name = job.extractor.name
+        typer.echo(f"{output}: {done.records:,} records of {done.features:,} features ({name})")
+        if done.skipped:
+            typer.echo(f"{len(done.skipped):,} could not be used, see {done.errors}")
+        if others:
+            what = "file of another kind was" if others == 1 else "files of other kinds were"
+            typer.echo(f"{others:,} {what} left alone")
+
+
+def _settings(given: list[str] | None, weights: str | None, download: bool) -> dict[str, Any]:
+    """Settings as YAML would read them: numbers, true and false, lists, text."""
+    import yaml
+
+    out: dict[str, Any] = {}
+    for setting in given or []:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f"--set '{setting}' is not NAME=VALUE")
+        try:
+            out[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise UserError(f"--set '{setting}': the value cannot be read") from error
+    if weights is not None:
+        out["weights"] = weights
+    if download:
+        out["download"] = True
+    return out
+
+
+def _listed() -> str:
+    """One paragraph an extractor."""
+    from withhold.media.extractors.registry import EXTRACTORS, extractor_type
+
+    lines = []
+    for name in EXTRACTORS:
+        of = extractor_type(name)
+        lines.append(f"{name:<14} {of.kind:<6} {of.takes}")
+        lines.append(f"{'':<21} weights: {of.source}; licence: {of.licence}")
+    return "\n".join(lines)

@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from withhold.cli.media import is_classical, make_media_bundle, tell_media_bundle
 from withhold.cli.options import (
-    Data,
+    Column,
+    DataOrMedia,
     Exclude,
     Features,
     Group,
     Json,
     MultiLabel,
+    Pattern,
     Preserve,
     Quiet,
+    Rate,
     Seed,
     Suppress,
     Test,
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def fit(
-    data: Data,
+    data: DataOrMedia,
     output: Annotated[Path, typer.Option("--output", "-o", help="Bundle (a folder) to write.")],
     suppress: Suppress,
     preserve: Preserve = "",
@@ -56,6 +60,9 @@ def fit(
     exclude: Exclude = None,
     multilabel: MultiLabel = None,
     test: Test = None,
+    pattern: Pattern = None,
+    column: Column = None,
+    rate: Rate = None,
     seed: Seed = 0,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a bundle that is there already.")
@@ -63,8 +70,13 @@ def fit(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Learn a modifier that hides the suppressed attributes, and save it as a bundle."""
-    from withhold.bundle import bundle_digest, check_place, save_bundle, tidy_place
+    """Learn a modifier that hides the suppressed attributes, and save it as a bundle.
+
+    The anonymisers of media (blur, downsample, blacken, pixelate, white-noise, mask, mcadams) take
+    a folder or table of media with --pattern, --column and --rate, and learn nothing.
+    """
+    from withhold.bundle import save_bundle
+    from withhold.bundle_files import bundle_digest, check_place, tidy_place
     from withhold.fitting import fit_bundle
     from withhold.methods import Journal, read_config
     from withhold.roles import Roles
@@ -79,6 +91,18 @@ def fit(
     settings = read_yaml(config)
     settings |= {"preset": preset} if preset else {}
     settings |= {} if budget is None else {"budget": budget}
+    where = {"pattern": pattern, "column": column, "rate": rate}
+    if is_classical(method):
+        made = make_media_bundle(
+            data, roles, method, settings, seed, target=target, overwrite=overwrite, where=where
+        )
+        tell_media_bundle(made, output, data, quiet=quiet, as_json=as_json)
+        return
+    if data.is_dir():
+        raise UserError(
+            f"{data} is a folder of media, and method '{method}' takes features; make them with:"
+            f" withhold extract {data} -o DATA.parquet"
+        )
     chosen = read_config(method, settings)
     dataset = read_dataset(
         data,
@@ -91,9 +115,9 @@ def fit(
     )
     roles.check(dataset)
     if raw is not None:
-        from withhold.media.extract import with_raw_sounds
+        from withhold.media.extract import with_raw_media
 
-        dataset = with_raw_sounds(dataset, raw)
+        dataset = with_raw_media(dataset, raw, **where)
     wanted = {"method": method, "config": chosen.model_dump(mode="json"), "seed": seed}
     work = target.with_name(f"{target.name}.partial")
     if not _is_there(target, dataset, roles, wanted, overwrite):
@@ -127,7 +151,8 @@ def _is_there(
     target: Path, dataset: Dataset, roles: Roles, wanted: dict[str, Any], overwrite: bool
 ) -> bool:
     """Whether this very fit is done already; refuses to replace anything else unasked."""
-    from withhold.bundle import describe_input, is_bundle, load_bundle
+    from withhold.bundle import describe_input, load_bundle
+    from withhold.bundle_files import is_bundle
 
     if not is_bundle(target) or overwrite:
         return False

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from withhold.dataset import Dataset
 
 Data = Annotated[Path, typer.Argument(help="Dataset: Parquet, CSV or npz.", metavar="DATA")]
+DataOrMedia = Annotated[
+    Path, typer.Argument(help="Dataset (Parquet, CSV, npz), or media.", metavar="DATA")
+]
 Features = Annotated[
     str,
     typer.Option(
@@ -41,6 +44,14 @@ Test = Annotated[
     str | None,
     typer.Option(help='Hold out the records for which this holds, e.g. "take>=30".'),
 ]
+Pattern = Annotated[
+    str | None,
+    typer.Option(help='Labels from the names in a folder, e.g. "{age}_{gender}_*.jpg".'),
+]
+Column = Annotated[
+    str | None, typer.Option(help="The column of a table that holds the media, or their paths.")
+]
+Rate = Annotated[int | None, typer.Option(help="Samples a second of bare sound.", min=1)]
 Seed = Annotated[int, typer.Option(help="Decides every draw.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

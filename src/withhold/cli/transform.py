@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from withhold.cli.options import Json, Quiet, check_dataset_target, choose_progress, print_json
+from withhold.cli.media import transform_media
+from withhold.cli.options import (
+    Column,
+    DataOrMedia,
+    Json,
+    Pattern,
+    Quiet,
+    Rate,
+    check_dataset_target,
+    choose_progress,
+    print_json,
+)
 from withhold.errors import listing
 
 if TYPE_CHECKING:
@@ -16,7 +27,7 @@ if TYPE_CHECKING:
 
 def transform(
     bundle: Annotated[Path, typer.Argument(help="Bundle of a fit.", metavar="BUNDLE")],
-    data: Annotated[Path, typer.Argument(help="Dataset to transform.", metavar="DATA")],
+    data: DataOrMedia,
     output: Annotated[Path, typer.Option("--output", "-o", help="Release to write.")],
     features: Annotated[
         str | None, typer.Option(help="Feature columns, where not those of the fit.")
@@ -38,14 +49,44 @@ def transform(
             " (its number, with the table of codes beside the release).",
         ),
     ] = "code",
+    pattern: Pattern = None,
+    column: Column = None,
+    rate: Rate = None,
+    keep_names: Annotated[
+        bool,
+        typer.Option(
+            "--keep-names", help="Media: keep the names of files, which may tell of people."
+        ),
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Media: fail at the first that cannot be released.")
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Write the release: modified features, without the columns of the suppressed attributes."""
+    """Write the release: modified features, without the columns of the suppressed attributes.
+
+    Of a bundle for media: media of the same kind and form, with nothing in them but the sample.
+    """
     from withhold.bundle import load_bundle
     from withhold.data.files import open_source
+    from withhold.media_bundle import holds_media
     from withhold.streaming import check_shape, codes_path, stream
 
+    if holds_media(bundle):
+        transform_media(
+            bundle,
+            data,
+            output,
+            where={"pattern": pattern, "column": column, "rate": rate},
+            drop=[c.strip() for c in drop.split(",") if c.strip()],
+            keep_labels=keep_labels,
+            keep_names=keep_names,
+            strict=strict,
+            quiet=quiet,
+            as_json=as_json,
+        )
+        return
     check_dataset_target(output, data)
     loaded = load_bundle(bundle)
     form = check_shape(loaded, shape)

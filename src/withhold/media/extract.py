@@ -1,103 +1,262 @@
-"""Media to a dataset, and a dataset back to the media it came from."""
+"""Media to a dataset, in memory; and a dataset back to the media it came from."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.dataset import Dataset
-from withhold.errors import UserError, did_you_mean
-from withhold.media.extractors.logmel import LogMel
-from withhold.media.sound_views import SoundViews
-from withhold.media.sounds import Sounds, read_sounds
+from withhold.errors import UserError, listing
+from withhold.media.collect import Collection, open_media
+from withhold.media.cutting import Cutting
+from withhold.media.extractors.extractor import Extractor
+from withhold.media.extractors.registry import extractor_from_state, extractor_type, make_extractor
+from withhold.media.moments import Moments
+from withhold.media.pipeline import Skipped, blocks, label_schema
+from withhold.media.samples import BadMedia
+from withhold.media.views import MediaViews
 from withhold.progress import Progress, Silent
+from withhold.splits import column_of
 
-EXTRACTORS = ("logmel",)
-# Where a dataset file keeps how its features were made, so that later clips are treated alike.
+# Where a dataset file keeps how its features were made, so that later media are treated alike.
 METADATA = b"withhold.extractor"
 
 
-def extract(
-    path: str | Path,
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What is to be extracted from what, and which records are held out."""
+
+    collection: Collection
+    extractor: Extractor
+    cutting: Cutting
+    test: str | None = None
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What decides the raw features, as JSON."""
+        return {
+            "media": self.collection.stamp(),
+            "extractor": self.extractor.name,
+            "config": self.extractor.config.model_dump(mode="json"),
+            "weights": self.extractor.fingerprint,
+            "cutting": self.cutting.state(),
+        }
+
+
+def plan(
+    media: str | Path | Collection,
     *,
-    extractor: str = "logmel",
+    extractor: str | Extractor | None = None,
+    settings: dict[str, Any] | None = None,
     column: str | None = None,
     rate: int | None = None,
+    pattern: str | None = None,
     test: str | None = None,
     like: str | Path | None = None,
-    progress: Progress | None = None,
-) -> Dataset:
-    """Features of a file of sound, with its other columns as attributes.
+    clips: int | None = None,
+    annotations: str | Path | None = None,
+) -> Job:
+    """Open the media, make the extractor, and check that they fit; nothing is extracted yet.
 
-    `test` names the records to hold out (`take>=30`); the extractor's statistics come from the
-    others. `like` names a dataset whose extractor, statistics and all, is used instead.
+    `like` names a dataset whose extractor is used, statistics and all.
     """
-    if extractor not in EXTRACTORS:
-        raise UserError(
-            f"there is no extractor '{extractor}'{did_you_mean(extractor, EXTRACTORS)}"
-            f" (extractors: {', '.join(EXTRACTORS)})"
-        )
-    progress = progress or Silent()
-    sounds, table = read_sounds(path, column=column, rate=rate)
-    fitted = None if like is None else extractor_of(Dataset.read(like))
-    return from_sounds(
-        sounds, table, name=Path(path).name, test=test, fitted=fitted, progress=progress
-    )
+    found = _extractor(extractor, settings, like)
+    if isinstance(media, str | Path):
+        media = open_media(media, found.kind, pattern=pattern, column=column, rate=rate)
+    if media.kind != found.kind:
+        raise UserError(f"{media.name} holds {media.kind}s, '{found.name}' takes {found.kind}s")
+    notes = None
+    if annotations is not None:
+        from withhold.media.annotations import Annotations
 
-
-def from_sounds(
-    sounds: Sounds,
-    table: pa.Table,
-    *,
-    name: str,
-    test: str | None = None,
-    fitted: LogMel | None = None,
-    progress: Progress | None = None,
-) -> Dataset:
-    """Log-mel features of clips, as a dataset that remembers its clips for contrastive views."""
-    progress = progress or Silent()
-    blank = Dataset.from_arrays(np.zeros((len(sounds), 1), np.float32), table, name=name)
+        notes = Annotations.read(Path(annotations))
+    cutting = Cutting(found.kind, found.frames, found.step, clips, notes)
+    known = label_schema(media, cutting)
     if test is not None:
-        blank = blank.with_test_where(test)
-    parts = blank.parts
-    if fitted is not None:
-        x = fitted.extract(sounds, progress=progress)
-    else:
-        if parts is None:
-            progress.say(
-                "logmel: no split, so features are standardised with the statistics of all clips;"
-                " hold records out with --test"
-            )
-        train = None if parts is None else parts == "train"
-        fitted, x = LogMel(sounds.rate).fit_extract(sounds, train, progress=progress)
-    data = Dataset.from_arrays(x, blank.table, name=name, raw=SoundViews(sounds, fitted))
-    note = {METADATA: json.dumps(fitted.state()).encode()}
+        check_test(test, media, known)
+    return Job(media, _suited(found, media, cutting), cutting, test)
+
+
+def extract(
+    media: str | Path | Collection,
+    *,
+    progress: Progress | None = None,
+    **how: Any,
+) -> Dataset:
+    """Features of media, with labels as attributes, in memory; `how` is that of `plan`.
+
+    Media that cannot be used are left out, and it is said how many; `withhold extract` lists them.
+    """
+    progress = progress or Silent()
+    job = plan(media, **how)
+    raw, labels, places, skipped = [], [], [], []
+    with progress.stage(job.extractor.name, len(job.collection)) as bar:
+        for block in blocks(job.collection, job.extractor, job.cutting):
+            raw.append(block.raw)
+            labels.append(block.labels)
+            places.append(np.asarray(block.places, np.int64))
+            skipped += block.skipped
+            bar.advance(block.stop - block.start)
+    check_some(job, sum(map(len, raw)), skipped)
+    if skipped:
+        progress.say(skipped_line(skipped))
+    table, x = pa.concat_tables(labels), np.concatenate(raw)
+    blank = with_parts(job, table, progress)
+    fitted = job.extractor
+    if fitted.lacks_statistics:
+        moments = Moments(fitted.dimension)
+        moments.add(x[train_rows(blank)])
+        fitted = fitted.with_statistics(moments.mean, moments.deviation)
+    where = np.concatenate(places)
+    data = Dataset.from_arrays(
+        fitted.finish(x),
+        blank.table,
+        name=job.collection.name,
+        raw=MediaViews.of(job.collection, fitted, job.cutting, where),
+    )
+    note = {METADATA: note_of(job, fitted, skipped)}
     return replace(data, schema=data.schema.with_metadata(note))
 
 
-def with_raw_sounds(
-    dataset: Dataset, path: str | Path, *, column: str | None = None, rate: int | None = None
-) -> Dataset:
-    """A dataset with the clips it was extracted from, so that `fit` can make views of them."""
-    sounds, _ = read_sounds(path, column=column, rate=rate)
-    if len(sounds) != len(dataset):
-        raise UserError(
-            f"{path} has {len(sounds):,} clips, {dataset.name} has {len(dataset):,} records;"
-            " --raw must be the file the features were extracted from"
+def check_test(condition: str, media: Collection, known: pa.Schema) -> None:
+    """Refuse a condition that holds out all or nothing before anything is extracted; what only
+    annotations know is seen later."""
+    column = column_of(condition)
+    if column not in known.names or column in media.schema.names:
+        labels = Dataset.from_arrays(np.zeros((len(media), 1)), media.labels(), name=media.name)
+        labels.with_test_where(condition)
+
+
+def with_parts(job: Job, labels: pa.Table, progress: Progress) -> Dataset:
+    """The labels as a dataset without features, split as the job says."""
+    blank = Dataset.from_arrays(
+        np.zeros((labels.num_rows, 1), np.float32), labels, name=job.collection.name
+    )
+    if job.test is not None:
+        blank = blank.with_test_where(job.test)
+    if job.extractor.lacks_statistics and blank.parts is None:
+        progress.say(
+            f"{job.extractor.name}: no split, so features are standardised with the statistics of"
+            " all records; hold records out with --test"
         )
-    return replace(dataset, raw=SoundViews(sounds, extractor_of(dataset)))
+    return blank
 
 
-def extractor_of(dataset: Dataset) -> LogMel:
+def train_rows(blank: Dataset) -> npt.NDArray[np.bool_]:
+    """Which records statistics may come from."""
+    parts = blank.parts
+    train = np.ones(len(blank), bool) if parts is None else parts == "train"
+    if not train.any():
+        raise UserError(
+            f"no record of {blank.name} is in split 'train', so features cannot be standardised"
+        )
+    return train
+
+
+def note_of(job: Job, fitted: Extractor, skipped: list[Skipped]) -> bytes:
+    """How features were made, for the file's metadata."""
+    media = {
+        "items": len(job.collection),
+        "skipped": [s.place for s in skipped],
+        "clips": job.cutting.clips,
+        "annotated": job.cutting.annotations is not None,
+    }
+    return json.dumps(fitted.state() | {"media": media}).encode()
+
+
+def with_raw_media(dataset: Dataset, path: str | Path, **how: Any) -> Dataset:
+    """A dataset with the media it was extracted from, so that `fit` can make views of them."""
+    note = _note(dataset)
+    fitted, media = extractor_from_state(note), note.get("media", {})
+    if media.get("annotated") or media.get("clips"):
+        raise UserError(
+            f"{dataset.name} has several windows of a video; --raw takes data of one window a video"
+        )
+    collection = open_media(path, fitted.kind, **how)
+    left = np.setdiff1d(np.arange(len(collection)), np.asarray(media.get("skipped", []), np.int64))
+    if len(collection) != media.get("items", len(dataset)) or len(left) != len(dataset):
+        raise UserError(
+            f"{path} has {len(collection):,} {fitted.kind}s, {dataset.name} has"
+            f" {len(dataset):,} records; --raw must be the media the features were extracted from"
+        )
+    cutting = Cutting(fitted.kind, fitted.frames, fitted.step)
+    return replace(dataset, raw=MediaViews.of(collection, fitted, cutting, left))
+
+
+def extractor_of(dataset: Dataset) -> Extractor:
     """The extractor that made a dataset's features, from the file's metadata."""
+    return extractor_from_state(_note(dataset))
+
+
+def _note(dataset: Dataset) -> dict[str, Any]:
     note = (dataset.schema.metadata or {}).get(METADATA)
     if note is None:
         raise UserError(
             f"{dataset.name} does not say how its features were extracted; make it with:"
             " withhold extract"
         )
-    return LogMel.from_state(json.loads(note))
+    found: dict[str, Any] = json.loads(note)
+    return found
+
+
+def check_some(job: Job, records: int, skipped: list[Skipped]) -> None:
+    """Refuse a dataset without records, with the first reason why."""
+    if not records:
+        why = f": {skipped[0].name}: {skipped[0].reason}" if skipped else ""
+        raise UserError(
+            f"nothing of {job.collection.name} can be used ({len(skipped):,} skipped){why}"
+        )
+
+
+def skipped_line(skipped: list[Skipped]) -> str:
+    """One line about what was left out."""
+    names = listing([f"{s.name} ({s.reason})" for s in skipped], most=3)
+    return f"skipped {len(skipped):,}: {names}"
+
+
+def _extractor(
+    extractor: str | Extractor | None, settings: dict[str, Any] | None, like: str | Path | None
+) -> Extractor:
+    if isinstance(extractor, Extractor):
+        return extractor
+    if like is not None:
+        fitted = _like(like)
+        if extractor is not None and extractor_type(extractor).name != fitted.name:
+            raise UserError(f"{like} was made with '{fitted.name}', not with '{extractor}'")
+        if settings:
+            raise UserError(f"--like takes the settings of {like}; leave out --set")
+        return fitted
+    return make_extractor(extractor or "logmel", settings)
+
+
+def _like(path: str | Path) -> Extractor:
+    import pyarrow.parquet as pq
+
+    from withhold.data.files import open_source
+
+    metadata = open_source(path).schema.metadata
+    if Path(path).suffix in (".parquet", ".pq"):
+        metadata = pq.read_schema(path).metadata
+    note = (metadata or {}).get(METADATA)
+    if note is None:
+        raise UserError(
+            f"{path} does not say how its features were extracted; make it with: withhold extract"
+        )
+    return extractor_from_state(json.loads(note))
+
+
+def _suited(extractor: Extractor, collection: Collection, cutting: Cutting) -> Extractor:
+    """The extractor with what it takes over from the first sample that can be decoded."""
+    if type(extractor).suited is Extractor.suited:
+        return extractor
+    for place, item in enumerate(collection.items()):
+        try:
+            return extractor.suited(cutting.cut(item, place)[0][0])
+        except BadMedia:
+            continue
+    return extractor

@@ -47,14 +47,13 @@ class BadMedia(Exception):
     """One file that cannot be used, and why: it is skipped, counted and listed, not a mistake."""
 
 
-SUFFIXES: dict[Kind, frozenset[str]] = {
-    "image": frozenset(
-        ".jpg .jpeg .jpe .jfif .png .bmp .gif .webp .tif .tiff .ppm .pgm .pnm .avif".split()
-    ),
-    "sound": frozenset(".wav .flac .ogg .oga .opus .mp3 .aif .aiff .aifc .au .snd .w64 .caf".split()),
-    "clip": frozenset(".mp4 .m4v .avi .mov .mkv .webm .mpg .mpeg .wmv .flv .ogv .3gp .ts".split()),
-    "text": frozenset(".txt .text .md".split()),
+_NAMES: dict[Kind, str] = {
+    "image": "jpg jpeg jpe jfif png bmp gif webp tif tiff ppm pgm pnm avif",
+    "sound": "wav flac ogg oga opus mp3 aif aiff aifc au snd w64 caf",
+    "clip": "mp4 m4v avi mov mkv webm mpg mpeg wmv flv ogv 3gp ts",
+    "text": "txt text md",
 }
+SUFFIXES = {kind: frozenset(f".{n}" for n in names.split()) for kind, names in _NAMES.items()}
 
 
 def kind_of(name: str) -> Kind | None:

@@ -1,40 +1,187 @@
-"""The two contrastive views of a clip of sound, made on the waveform (MaSS, Appendix B.1).
+"""Contrastive views in the raw domain: augment the medium, then extract (MaSS, Appendix B.1).
 
-One view *crops out* a random stretch (coverage 0.4: the rest is joined), the other *masks* one with
-zeros (coverage 0.5). Nothing that changes pitch, loudness or speed, which would teach the encoder
-to ignore gender, accent and age.
+| kind  | first view              | second view             |
+|-------|-------------------------|-------------------------|
+| sound | a stretch cut out       | a stretch masked        |
+| image | flip, colour, grey      | the same, drawn anew    |
+| clip  | one time instant, blur, grey, alike on all frames | another instant |
+
+Every draw belongs to (seed, record, view), so views do not depend on order or threads.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-FloatArray = npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int64]
+from withhold.errors import UserError
+from withhold.media.collect import Collection, Item
+from withhold.media.cutting import Cutting
+from withhold.media.extractors.extractor import Extractor, FloatArray
+from withhold.media.pipeline import blocks
+from withhold.media.samples import Clip, Kind, Picture, Sample, Sound
+from withhold.progress import Progress
 
-
-def crop_out(
-    waves: FloatArray, lengths: IntArray, rng: np.random.Generator, *, coverage: float = 0.4
-) -> tuple[FloatArray, IntArray]:
-    """Remove one random stretch of `coverage` of each clip; waves: (b, t), lengths: (b,)."""
-    removed = (lengths * coverage).astype(np.int64)
-    start = (rng.random(len(lengths)) * (lengths - removed + 1)).astype(np.int64)
-    kept = lengths - removed
-    position = np.arange(int(kept.max(initial=1)))[None, :]
-    # Behind the cut, read from `removed` samples later.
-    source = position + np.where(position >= start[:, None], removed[:, None], 0)
-    out = np.take_along_axis(waves, np.minimum(source, waves.shape[1] - 1), axis=1)
-    out[position >= kept[:, None]] = 0
-    return out, kept
+VERSION = "views 2"
+Rows = npt.NDArray[np.int64]
 
 
-def mask_out(
-    waves: FloatArray, lengths: IntArray, rng: np.random.Generator, *, coverage: float = 0.5
-) -> tuple[FloatArray, IntArray]:
-    """Replace one random stretch of `coverage` of each clip by zeros; shapes stay."""
-    masked = (lengths * coverage).astype(np.int64)
-    start = (rng.random(len(lengths)) * (lengths - masked + 1)).astype(np.int64)
-    position = np.arange(waves.shape[1])[None, :]
-    hole = (position >= start[:, None]) & (position < (start + masked)[:, None])
-    return np.where(hole, np.float32(0), waves), lengths
+@dataclass(frozen=True, eq=False)
+class MediaViews:
+    """The media behind a dataset's features: record i is the `turns[i]`th of item `places[i]`."""
+
+    collection: Collection
+    extractor: Extractor
+    cutting: Cutting
+    places: Rows
+    turns: Rows
+
+    @classmethod
+    def of(
+        cls, collection: Collection, extractor: Extractor, cutting: Cutting, places: Rows
+    ) -> MediaViews:
+        """From the items that the records came from, in order."""
+        begins = np.concatenate([[True], places[1:] != places[:-1]])
+        starts = np.maximum.accumulate(np.where(begins, np.arange(len(places)), 0))
+        return cls(collection, extractor, cutting, places, np.arange(len(places)) - starts)
+
+    def views(self, rows: Rows, *, seed: int, progress: Progress) -> tuple[FloatArray, FloatArray]:
+        """Features of two augmented copies of each record: two arrays (len(rows), d)."""
+        first, second = (self._view(rows, seed, which, progress) for which in (0, 1))
+        return first, second
+
+    def _view(self, rows: Rows, seed: int, which: int, progress: Progress) -> FloatArray:
+        wanted: dict[tuple[int, int], list[int]] = {}
+        for out, row in enumerate(rows):
+            wanted.setdefault((int(self.places[row]), int(self.turns[row])), []).append(out)
+        picked = Picked(self.collection, np.unique(self.places[rows]))
+        cutting: Cutting = self.cutting
+        if cutting.kind == "clip" and not cutting.fields:
+            cutting = _instants(cutting, seed, which)
+
+        def augment(sample: Sample, place: int) -> Sample:
+            return view_of(sample, which, np.random.default_rng([0x51E3, seed, place, which]))
+
+        x = np.zeros((len(rows), self.extractor.dimension), np.float32)
+        name = f"raw views, {'first' if which == 0 else 'second'} of two"
+        with progress.stage(name, len(picked)) as bar:
+            for block in blocks(picked, self.extractor, cutting, augment=augment):
+                finished = self.extractor.finish(block.raw)
+                turn, last = 0, -1
+                for features, place in zip(finished, block.places, strict=True):
+                    turn = turn + 1 if place == last else 0
+                    last = place
+                    for out in wanted.get((int(picked.places[place]), turn), ()):
+                        x[out] = features
+                if block.skipped:
+                    lost = block.skipped[0]
+                    raise UserError(
+                        f"{lost.name} gave features when they were extracted and gives none now:"
+                        f" {lost.reason}"
+                    )
+                bar.advance(block.stop - block.start)
+        return x
+
+    def rows(self, rows: Rows) -> MediaViews:
+        """The same for some records."""
+        return replace(self, places=self.places[rows], turns=self.turns[rows])
+
+    def fingerprint(self) -> str:
+        """What the views depend on beside the seed."""
+        said = {
+            "views": VERSION,
+            "media": self.collection.digest(),
+            "extractor": self.extractor.state(),
+            "cutting": self.cutting.state(),
+        }
+        h = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+        h.update(self.places.astype("<i8").tobytes() + self.turns.astype("<i8").tobytes())
+        return h.hexdigest()
+
+
+def view_of(sample: Sample, which: int, rng: np.random.Generator) -> Sample:
+    """The first (0) or the second (1) view of a sample."""
+    if isinstance(sample, Sound):
+        from withhold.media.sound_views import crop_out, mask_out
+
+        return crop_out(sample, rng) if which == 0 else mask_out(sample, rng)
+    if isinstance(sample, Picture):
+        from withhold.media.picture_views import picture_view
+
+        return picture_view(sample, rng)
+    if isinstance(sample, Clip):
+        from withhold.media.clip_views import clip_view
+
+        return clip_view(sample, rng)
+    raise UserError("there are no views of text; fit without --raw")
+
+
+def _instants(cutting: Cutting, seed: int, which: int) -> Cutting:
+    """A cutting that takes one of two drawn time instants of every video."""
+    from withhold.media.clip_views import two_instants
+
+    class Instants(Cutting):
+        def windows(self, item: Item, count: int, place: int) -> Any:
+            rng = np.random.default_rng([0x1257, seed, place])
+            return [two_instants(count, self.frames, self.step, rng)[which]]
+
+    return Instants(cutting.kind, cutting.frames, cutting.step)
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """Some items of a collection, in its order."""
+
+    origin: Collection
+    places: Rows  # ascending
+
+    @property
+    def name(self) -> str:
+        """That of the origin."""
+        return self.origin.name
+
+    @property
+    def kind(self) -> Kind:
+        """That of the origin."""
+        return self.origin.kind
+
+    @property
+    def schema(self) -> pa.Schema:
+        """That of the origin."""
+        return self.origin.schema
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def labels(self) -> pa.Table | None:
+        """Those of the picked items."""
+        table = self.origin.labels()
+        return None if table is None else table.take(pa.array(self.places))
+
+    def items(self, start: int = 0) -> Iterator[Item]:
+        """The picked items; what lies between is passed by, not decoded."""
+        wanted = iter(self.places[start:].tolist())
+        place = next(wanted, None)
+        if place is None:
+            return
+        for number, item in enumerate(self.origin.items(place), place):
+            if number == place:
+                yield item
+                place = next(wanted, None)
+                if place is None:
+                    return
+
+    def stamp(self) -> str:
+        """That of the origin."""
+        return self.origin.stamp()
+
+    def digest(self) -> str:
+        """That of the origin."""
+        return self.origin.digest()

@@ -12,12 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import safetensors
 import torch
-from safetensors.torch import save
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from withhold.atomic import write_bytes, writing_to
@@ -54,11 +56,26 @@ class Journal:
         print_ = hashlib.sha256(text.encode()).hexdigest()[:16]
         entries: list[Entry] = []
         self._history[name] = entries
-        path = None
-        if self.folder is not None:
-            safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
-            path = self.folder / f"{safe}-{print_}.safetensors"
-        return StageJournal(name, path, entries)
+        return StageJournal(name, self._path(name, print_), entries)
+
+    def kept(
+        self, name: str, print_: str, make: Callable[[], dict[str, Tensor]]
+    ) -> dict[str, Tensor]:
+        """Tensors that are dear to make: from the folder where they were made before."""
+        path = self._path(name, hashlib.sha256(print_.encode()).hexdigest()[:16])
+        if path is not None and path.exists():
+            with suppress(safetensors.SafetensorError, OSError):  # a torn file is made again
+                return load_file(path)
+        made = make()
+        if path is not None:
+            write_bytes(path, save({k: v.contiguous() for k, v in made.items()}), sync=False)
+        return made
+
+    def _path(self, name: str, print_: str) -> Path | None:
+        if self.folder is None:
+            return None
+        safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+        return self.folder / f"{safe}-{print_}.safetensors"
 
 
 class StageJournal:

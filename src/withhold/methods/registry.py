@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -63,9 +64,27 @@ def get_method(name: str) -> Method:
     return _METHODS[name]
 
 
-def read_config(name: str, settings: dict[str, Any] | BaseModel | None) -> BaseModel:
+class Configurable(Protocol):
+    """What has settings: a method, or an anonymiser."""
+
+    @property
+    def config_type(self) -> type[BaseModel]:
+        """The shape of the settings."""
+
+    @property
+    def presets(self) -> Mapping[str, dict[str, Any]]:
+        """Settings by name."""
+
+
+def read_config(name: str, settings: Mapping[str, Any] | BaseModel | None) -> BaseModel:
     """A method's settings from a mapping (YAML, a dict); `preset: NAME` is filled in first."""
-    chosen = get_method(name)
+    return checked_settings(name, get_method(name), settings)
+
+
+def checked_settings(
+    name: str, chosen: Configurable, settings: Mapping[str, Any] | BaseModel | None
+) -> BaseModel:
+    """The settings of whatever is called `name`; one line for the first that is wrong."""
     if isinstance(settings, BaseModel):
         settings = settings.model_dump()
     values = dict(settings or {})

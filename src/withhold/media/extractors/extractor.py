@@ -66,6 +66,10 @@ class Extractor(ABC):
     def forward(self, prepared: Sequence[Prepared]) -> FloatArray:
         """Raw features of a batch, (b, dimension)."""
 
+    def suited(self, sample: Sample) -> Extractor:
+        """The same, with what it takes over from the first sample of a collection (a rate)."""
+        return self
+
     @property
     def fingerprint(self) -> str:
         """What tells these weights from others: a hash, or empty where there are none."""

@@ -9,94 +9,117 @@ feature a picture of the word, whatever its speed; a 64 ms window resolves the h
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from pydantic import Field
 from torch import Tensor
 
-from withhold.errors import UserError
-from withhold.media.sounds import Sounds
-from withhold.nets.device import threads, threads_for
-from withhold.progress import Progress, Silent
+from withhold.media.extractors.extractor import Extractor, ExtractorConfig, FloatArray, Prepared
+from withhold.media.samples import Sample, Sound
+from withhold.nets.device import core_count, threads
 
-FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 # Samples transformed at once: their spectra fit in a core's cache, which is half of the speed.
 _SAMPLES = 160_000
 
 
-@dataclass(frozen=True, eq=False)
-class LogMel:
-    """The extractor; `mean` and `deviation` (d,) are None until `fitted`."""
+class LogMelConfig(ExtractorConfig):
+    """The shape of the feature."""
 
-    rate: int
-    bands: int = 128
-    segments: int = 8
-    window_seconds: float = 0.064
-    hop_seconds: float = 0.016
-    mean: FloatArray | None = None
-    deviation: FloatArray | None = None
+    rate: int | None = Field(None, ge=1000, description="samples a second; None: the first clip's")
+    bands: int = Field(128, ge=1)
+    segments: int = Field(8, ge=1)
+    window_seconds: float = Field(0.064, gt=0)
+    hop_seconds: float = Field(0.016, gt=0)
+
+
+class LogMel(Extractor):
+    """The extractor; `mean` and `deviation` (d,) are None until they are known."""
 
     name = "logmel"
     kind = "sound"
+    takes = "sound of any length, resampled to one rate"
+    source = "none: no weights, statistics of the training clips"
+    licence = "none needed"
+    config_type = LogMelConfig
+    config: LogMelConfig
+    batch = 256
+
+    def __init__(
+        self,
+        config: ExtractorConfig | None = None,
+        mean: FloatArray | None = None,
+        deviation: FloatArray | None = None,
+    ) -> None:
+        super().__init__(config)
+        self.mean, self.deviation = mean, deviation
+
+    @property
+    def rate(self) -> int:
+        """Samples a second."""
+        if self.config.rate is None:
+            raise RuntimeError("logmel does not know its rate: call suited() first")
+        return self.config.rate
 
     @property
     def dimension(self) -> int:
         """Length of a feature vector."""
-        return self.bands * self.segments
+        return self.config.bands * self.config.segments
 
-    def fitted(self, sounds: Sounds, *, progress: Progress | None = None) -> LogMel:
-        """The same extractor with the statistics of `sounds` (the training clips)."""
-        raw = self._all(sounds, progress, "statistics of logmel")
+    def suited(self, sample: Sample) -> LogMel:
+        """With the rate of the first clip, where none is set."""
+        if self.config.rate is not None or not isinstance(sample, Sound):
+            return self
+        config = self.config.model_copy(update={"rate": sample.rate})
+        return LogMel(config, self.mean, self.deviation)
+
+    def prepare(self, sample: Sample) -> Prepared:
+        """The waveform at the extractor's rate, (t,)."""
+        if not isinstance(sample, Sound):
+            raise TypeError("logmel takes sound")
+        if sample.rate == self.rate:
+            return sample.samples
+        from withhold.media.decode.sounds import resampled
+
+        return resampled(sample, self.rate).samples
+
+    def forward(self, prepared: Sequence[Prepared]) -> FloatArray:
+        """Mean log mel power per segment, (b, d)."""
+        lengths = np.fromiter((len(w) for w in prepared), np.int64, len(prepared))
+        out = np.empty((len(prepared), self.dimension), np.float32)
+
+        def fill(rows: IntArray) -> None:
+            waves = np.zeros((len(rows), int(lengths[rows].max(initial=1))), np.float32)
+            for wave, row in zip(waves, rows, strict=True):
+                wave[: lengths[row]] = prepared[row]
+            out[rows] = self.log_power(waves, lengths[rows])
+
+        # One thread a batch, not many threads on each: a batch fits in a core's cache.
+        with threads(1), ThreadPoolExecutor(core_count()) as pool:
+            for _ in pool.map(fill, _alike(lengths)):
+                pass
+        return out
+
+    @property
+    def lacks_statistics(self) -> bool:
+        """Until mean and deviation of the training clips are known."""
+        return self.mean is None
+
+    def with_statistics(self, mean: FloatArray, deviation: FloatArray) -> LogMel:
+        """The same, knowing mean and deviation (d,) of the log powers of the training clips."""
         # A band that never moves (digital silence) must not be divided by nothing.
-        deviation = np.maximum(raw.std(axis=0), 1e-3)
-        return LogMel(
-            self.rate,
-            self.bands,
-            self.segments,
-            self.window_seconds,
-            self.hop_seconds,
-            raw.mean(axis=0),
-            deviation,
-        )
-
-    def extract(self, sounds: Sounds, *, progress: Progress | None = None) -> FloatArray:
-        """Features of every clip, (n, d), unit length."""
-        return self.finish(self._all(sounds, progress, "logmel"))
-
-    def fit_extract(
-        self,
-        sounds: Sounds,
-        train: npt.NDArray[np.bool_] | None = None,
-        *,
-        progress: Progress | None = None,
-    ) -> tuple[LogMel, FloatArray]:
-        """Statistics from the clips where `train` is true, and features of all, in one pass."""
-        raw = self._all(sounds, progress, "logmel")
-        seen = raw if train is None else raw[train]
-        if len(seen) == 0:
-            raise UserError("no clip is in split 'train', so logmel cannot be standardised")
-        fitted = LogMel(
-            self.rate,
-            self.bands,
-            self.segments,
-            self.window_seconds,
-            self.hop_seconds,
-            seen.mean(axis=0),
-            np.maximum(seen.std(axis=0), 1e-3),
-        )
-        return fitted, fitted.finish(raw)
+        return LogMel(self.config, mean, np.maximum(deviation, np.float32(1e-3)))
 
     def finish(self, raw: FloatArray) -> FloatArray:
         """Standardise and normalise log powers (n, d)."""
         if self.mean is None or self.deviation is None:
-            raise RuntimeError("logmel is not fitted: call fitted() or fit_extract() first")
+            raise RuntimeError("logmel has no statistics: call with_statistics() first")
         x = (raw - self.mean) / self.deviation
         x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
         return x.astype(np.float32, copy=False)
@@ -127,9 +150,9 @@ class LogMel:
         # A segment is the mean of its share of the clip's own frames; a very short clip has fewer
         # frames than segments, and then neighbours share one.
         count = torch.from_numpy(np.maximum(lengths - width, 0) // hop + 1)[:, None]
-        edge = torch.arange(self.segments)
-        low = edge * count // self.segments  # (b, segments)
-        high = torch.maximum(low + 1, (edge + 1) * count // self.segments)
+        edge = torch.arange(self.config.segments)
+        low = edge * count // self.config.segments  # (b, segments)
+        high = torch.maximum(low + 1, (edge + 1) * count // self.config.segments)
         frame = torch.arange(f)
         inside = (frame >= low[..., None]) & (frame < high[..., None])  # (b, segments, f)
         mean = (inside / (high - low)[..., None]) @ log
@@ -137,63 +160,25 @@ class LogMel:
         return out
 
     def state(self) -> dict[str, Any]:
-        """What a file needs to extract later clips alike: settings and statistics, as JSON."""
+        """Settings and statistics, as JSON."""
         if self.mean is None or self.deviation is None:
-            raise RuntimeError("logmel is not fitted")
-        return {
-            "name": self.name,
-            "rate": self.rate,
-            "bands": self.bands,
-            "segments": self.segments,
-            "window_seconds": self.window_seconds,
-            "hop_seconds": self.hop_seconds,
-            "mean": self.mean.tolist(),
-            "deviation": self.deviation.tolist(),
-        }
+            raise RuntimeError("logmel has no statistics")
+        known = {"mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
+        return super().state() | known
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> LogMel:
         """The extractor that `state` describes."""
-        return cls(
-            rate=state["rate"],
-            bands=state["bands"],
-            segments=state["segments"],
-            window_seconds=state["window_seconds"],
-            hop_seconds=state["hop_seconds"],
-            mean=np.asarray(state["mean"], np.float32),
-            deviation=np.asarray(state["deviation"], np.float32),
-        )
-
-    def _all(self, sounds: Sounds, progress: Progress | None, what: str) -> FloatArray:
-        if sounds.rate != self.rate:
-            raise UserError(
-                f"the sound has {sounds.rate} samples a second, logmel was made for {self.rate}"
-            )
-        out = np.empty((len(sounds), self.dimension), np.float32)
-        batches = _alike(sounds.lengths)
-
-        def fill(rows: IntArray) -> int:
-            out[rows] = self.log_power(*sounds.padded(rows))
-            return len(rows)
-
-        # One thread a batch, not many threads on each: a batch fits in a core's cache.
-        workers = threads_for(math.inf)
-        with (
-            (progress or Silent()).stage(what, len(out)) as stage,
-            threads(1),
-            ThreadPoolExecutor(workers) as pool,
-        ):
-            for done in pool.map(fill, batches):
-                stage.advance(done)
-        return out
+        mean, deviation = (np.asarray(state[n], np.float32) for n in ("mean", "deviation"))
+        return cls(LogMelConfig.model_validate(state["config"]), mean, deviation)
 
     @cached_property
     def _hop(self) -> int:
-        return max(round(self.hop_seconds * self.rate), 1)
+        return max(round(self.config.hop_seconds * self.rate), 1)
 
     @cached_property
     def _window(self) -> Tensor:
-        return torch.hann_window(round(self.window_seconds * self.rate))
+        return torch.hann_window(round(self.config.window_seconds * self.rate))
 
     @cached_property
     def _fft_size(self) -> int:
@@ -205,7 +190,7 @@ class LogMel:
         """Triangular mel filters, (bins, bands); mel(f) = 2595 log10(1 + f / 700)."""
         bins = np.linspace(0, self.rate / 2, self._fft_size // 2 + 1)
         top = 2595 * np.log10(1 + self.rate / 2 / 700)
-        edges = 700 * (10 ** (np.linspace(0, top, self.bands + 2) / 2595) - 1)
+        edges = 700 * (10 ** (np.linspace(0, top, self.config.bands + 2) / 2595) - 1)
         # No filter may fall between two bins.
         half = np.maximum(np.diff(edges), bins[1])
         up = (bins[:, None] - (edges[1:-1] - half[:-1])) / half[:-1]

@@ -59,6 +59,7 @@ class Views:
         *,
         seed: int,
         progress: Progress,
+        journal: Journal,
     ) -> None:
         self.x, self.config = x, config
         self.cache: list[tuple[Tensor, Tensor]] = []
@@ -69,9 +70,17 @@ class Views:
             )
             return
         rows = np.arange(len(x))
+        said = raw.fingerprint()
         for draw in range(config.draws):
-            pair = raw.views(rows, seed=stage_seed(seed, "views", draw), progress=progress)
-            first, second = (space.enter(torch.from_numpy(v).to(x.device)) for v in pair)
+            drawn = stage_seed(seed, "views", draw)
+
+            def make(drawn: int = drawn) -> dict[str, Tensor]:
+                pair = raw.views(rows, seed=drawn, progress=progress)
+                return dict(zip(("first", "second"), map(torch.from_numpy, pair), strict=True))
+
+            # Extracting again is the dearest part of a fit: a resumed one finds its views kept.
+            pair = journal.kept("views", f"{said} {drawn}", make)
+            first, second = (space.enter(pair[n].to(x.device)) for n in ("first", "second"))
             self.cache.append((first, second))
 
     def pair(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -117,7 +126,7 @@ def train_contrastive(
     first = stage.resume(network, optimiser)
     epochs = epochs_for(config.epochs, len(x), config.batch, steps=400)
     if first < epochs:
-        views = Views(x, raw, space, config, seed=seed, progress=progress)
+        views = Views(x, raw, space, config, seed=seed, progress=progress, journal=journal)
     per_epoch = steps_per_epoch(len(x), config.batch)
     with progress.stage("contrastive encoder", epochs) as bar:
         bar.advance(first)

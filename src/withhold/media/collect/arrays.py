@@ -1,0 +1,122 @@
+"""Pictures or clips as one array of an npz file: (n, h, w), (n, h, w, 3) or (n, t, h, w, 3)."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold.data.files.source import one_line
+from withhold.errors import UserError, did_you_mean, listing
+from withhold.media.collect.collection import Item
+from withhold.media.samples import ByteArray, Clip, Kind, Picture
+from withhold.media.weights import file_hash
+
+_DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """Pixels of bytes held in memory, and the file's other arrays of the same length as labels."""
+
+    path: Path
+    kind: Kind
+    column: str
+    pixels: ByteArray
+    table: pa.Table
+
+    @classmethod
+    def read(cls, path: Path, kind: Kind, *, column: str | None = None) -> Arrays:
+        """Read an npz; the pixels are the array `column`, or the one that looks like them."""
+        dimensions = {"image": (3, 4), "clip": (5,)}.get(kind)
+        if dimensions is None:
+            raise UserError(f"{path.name}: an npz holds images or clips, no {kind}; use Parquet")
+        arrays = _load(path)
+        if column is not None and column not in arrays:
+            raise UserError(f"array '{column}' is not in {path.name}{did_you_mean(column, arrays)}")
+        likely = [n for n, a in arrays.items() if a.ndim in dimensions and a.dtype == np.uint8]
+        if column is None and len(likely) != 1:
+            raise UserError(
+                f"{path.name}: cannot tell which array holds the {kind}s (bytes, in"
+                f" {' or '.join(map(str, dimensions))} dimensions; arrays: {listing(arrays)});"
+                " name it with --column"
+            )
+        column = column or likely[0]
+        pixels = arrays[column]
+        colour = pixels.ndim == max(dimensions)
+        if pixels.ndim not in dimensions or pixels.dtype != np.uint8:
+            raise UserError(
+                f"{path.name}: array '{column}' is {pixels.dtype} in {pixels.ndim} dimensions;"
+                f" {kind}s are uint8 in {' or '.join(map(str, dimensions))}"
+            )
+        if colour and pixels.shape[-1] != 3:
+            raise UserError(f"{path.name}: '{column}' has {pixels.shape[-1]} colours, not 3 (RGB)")
+        if not len(pixels):
+            raise UserError(f"{path.name} has no rows; nothing can be read from it")
+        labels = {
+            n: pa.array(a.tolist())
+            for n, a in arrays.items()
+            if n != column and a.ndim == 1 and len(a) == len(pixels) and a.dtype.kind in "iufbUS"
+        }
+        return cls(path, kind, column, pixels, pa.table(labels))
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.path.name
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the labels."""
+        return self.table.schema
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def labels(self) -> pa.Table | None:
+        """The labels of every item."""
+        return self.table if self.table.num_columns else None
+
+    def items(self, start: int = 0) -> Iterator[Item]:
+        """The items from number `start` on."""
+        rows = self.table.slice(start).to_pylist() if self.table.num_columns else None
+        for place, pixels in enumerate(self.pixels[start:]):
+            if self.kind == "clip":
+                sample: Clip | Picture = Clip(pixels)
+            else:
+                grey = pixels.ndim == 2
+                sample = Picture(np.repeat(pixels[..., None], 3, axis=2) if grey else pixels)
+            yield Item(f"row {start + place}", sample, rows[place] if rows else {})
+
+    def stamp(self) -> str:
+        """Size and time of writing."""
+        stat = self.path.stat()
+        return f"{self.path.name} {stat.st_size} {stat.st_mtime_ns} {self.column}"
+
+    def digest(self) -> str:
+        """A hash of the file."""
+        return f"{file_hash(self.path)} {self.column}"
+
+
+def _load(path: Path) -> dict[str, npt.NDArray[Any]]:
+    try:
+        file = np.load(path, allow_pickle=False)
+        if isinstance(file, np.ndarray):
+            raise UserError(f"{path} holds one bare array; save it with np.savez")
+        with file:
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise UserError(f"no such file: {path}") from None
+    except UserError:
+        raise
+    except (OSError, ValueError, EOFError, *_DAMAGED) as error:
+        raise UserError(
+            f"{path} is no npz file of plain arrays, or was cut short ({one_line(error)})"
+        ) from error

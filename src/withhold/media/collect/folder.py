@@ -1,0 +1,210 @@
+"""A folder of media, at any depth, with labels from the names of its folders and files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+import pyarrow as pa
+
+from withhold.errors import UserError, listing
+from withhold.media.collect.collection import FILE, Item
+from withhold.media.collect.pattern import Pattern, typed
+from withhold.media.samples import SUFFIXES, BadMedia, Kind, kind_of
+
+
+@dataclass(frozen=True, eq=False)
+class Folder:
+    """Every file of one kind below a folder, in the order of their names.
+
+    Files whose names do not say that kind are counted in `others` and left alone. A linked folder
+    is entered once, so that links that go in circles end. What is bad before it is opened has its
+    reason in `bad`: a name that does not fit the pattern, a folder that cannot be read.
+    """
+
+    root: Path
+    kind: Kind
+    paths: tuple[str, ...]  # below root, with slashes
+    others: int
+    table: pa.Table
+    bad: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(
+        cls, root: Path, kind: Kind, pattern: str | None = None, *, stills: bool = True
+    ) -> Folder:
+        """List a folder; decode nothing."""
+        wanted = {kind, "image"} if kind == "clip" and stills else {kind}
+        closed: dict[str, str] = {}
+        paths: list[str] = []
+        others: Counter[Kind | None] = Counter()
+        for path in _walk(root, closed):
+            found = kind_of(path)
+            if found in wanted:
+                paths.append(path)
+            else:
+                others[found] += 1
+        if not paths:
+            raise UserError(_none(root, kind, others, closed))
+        paths = sorted([*paths, *closed])
+        labels, misfits = _labels(paths, pattern, root)
+        bad = {path: "its name does not fit the pattern" for path in misfits} | closed
+        return cls(root, kind, tuple(paths), others.total(), labels, bad)
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.root.name or str(self.root)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The file's name, and what the names say."""
+        return self.table.schema
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def labels(self) -> pa.Table:
+        """The labels of every item."""
+        return self.table
+
+    def items(self, start: int = 0) -> Iterator[Item]:
+        """The items from number `start` on."""
+        for first in range(start, len(self.paths), 1024):
+            rows = self.table.slice(first, 1024).to_pylist()
+            for path, labels in zip(self.paths[first : first + 1024], rows, strict=True):
+                content: Path | BadMedia = self.root / path
+                if path in self.bad:
+                    content = BadMedia(self.bad[path])
+                yield Item(path, content, labels)
+
+    def stamp(self) -> str:
+        """A hash of names, sizes and times of writing."""
+        h = hashlib.sha256()
+        for path in self.paths:
+            h.update(os.fsencode(path) + file_stamp(self.root / path).encode())
+        return h.hexdigest()
+
+    def digest(self) -> str:
+        """A hash of names and contents."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        h = hashlib.sha256()
+        for path in self.paths:
+            h.update(os.fsencode(path) + b"\0" + contents(self.root / path))
+        return h.hexdigest()
+
+
+def file_stamp(path: Path) -> str:
+    """Size and time of writing of a file, such as it is."""
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):  # a name with a zero byte
+        return "\0unreadable\n"
+    return f"\0{stat.st_size}\0{stat.st_mtime_ns}\n"
+
+
+def contents(path: Path) -> bytes:
+    """A hash of a file, such as it is."""
+    try:
+        if not path.is_file():  # reading a pipe would wait for ever
+            return b"unreadable"
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except (OSError, ValueError):
+        return b"unreadable"
+
+
+def _walk(root: Path, closed: dict[str, str]) -> Iterator[str]:
+    """Paths of all files below root, with slashes; hidden ones are left out.
+
+    Folders that cannot be read go into `closed`, with the reason.
+    """
+
+    def lost(error: OSError) -> None:
+        folder = Path(os.fsdecode(error.filename or root))
+        if folder == root:
+            raise UserError(f"folder {root} cannot be read: {error.strerror}")
+        closed[folder.relative_to(root).as_posix()] = f"cannot be read: {error.strerror}"
+
+    entered: set[tuple[int, int]] = set()
+    above = {os.path.realpath(root), *map(str, Path(os.path.realpath(root)).parents)}
+    for folder, folders, files in os.walk(root, followlinks=True, onerror=lost):
+        stat = os.stat(folder)
+        if (stat.st_dev, stat.st_ino) in entered:
+            folders.clear()
+            continue
+        entered.add((stat.st_dev, stat.st_ino))
+        folders[:] = sorted(
+            f
+            for f in folders
+            # A link to a folder above would bring in everything beside the media.
+            if not f.startswith(".") and os.path.realpath(os.path.join(folder, f)) not in above
+        )
+        below = Path(folder).relative_to(root)
+        for file in files:
+            if not file.startswith("."):
+                yield (below / file).as_posix()
+
+
+def _labels(paths: list[str], pattern: str | None, root: Path) -> tuple[pa.Table, frozenset[str]]:
+    """The column of file names, and one for each label that the names say."""
+    columns = {FILE: pa.array(file_names(paths), pa.string())}
+    if pattern is not None:
+        fitting = Pattern(pattern)
+        if FILE in fitting.fields:
+            raise UserError(f"pattern '{pattern}': '{FILE}' is the column of file names")
+        found = [fitting.match(path) for path in paths]
+        if not any(f is not None for f in found):
+            raise UserError(f"pattern '{pattern}' fits no file of {root}, such as {paths[0]}")
+        for name in fitting.fields:
+            columns[name] = typed([None if f is None else as_text(f[name]) for f in found])
+        misfits = frozenset(p for p, f in zip(paths, found, strict=True) if f is None)
+        return pa.table(columns), misfits
+    if all("/" in path for path in paths):
+        # A tree whose first folders are classes.
+        columns["folder"] = pa.array([as_text(path.split("/", 1)[0]) for path in paths])
+    return pa.table(columns), frozenset()
+
+
+def _none(root: Path, kind: Kind, others: Counter[Kind | None], closed: Mapping[str, str]) -> str:
+    said = f"{root} holds no {kind} files ({listing(sorted(SUFFIXES[kind]))})"
+    known = [(count, other) for other, count in others.items() if other is not None]
+    if known:
+        count, other = max(known)
+        said += f"; of its files {count:,} are {other}s, whose extractors --list shows"
+    elif others:
+        said += f"; {others.total():,} files of other kinds"
+    for folder, reason in closed.items():
+        return f"{said}; its folder {folder} {reason}"
+    return said
+
+
+def file_names(paths: list[str]) -> list[str]:
+    """Paths without suffixes where that keeps them apart, so that a release in another format can
+    be matched to its original."""
+    paths = [as_text(path) for path in paths]
+    stems = [stem(path) for path in paths]
+    return stems if len(set(stems)) == len(stems) else paths
+
+
+def as_text(name: str) -> str:
+    """A name that can be stored: bytes of it that are no text cannot."""
+    return os.fsencode(name).decode(errors="replace")
+
+
+def stem(path: str) -> str:
+    """A path without its suffix.
+
+    >>> stem("faces/anna.jpg"), stem("..")
+    ('faces/anna', '..')
+    """
+    pure = PurePosixPath(path)
+    return str(pure.with_suffix("")) if pure.suffix else path

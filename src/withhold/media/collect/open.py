@@ -1,0 +1,46 @@
+"""One door to every collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from withhold.errors import UserError, did_you_mean
+from withhold.media.collect.arrays import Arrays
+from withhold.media.collect.collection import Collection
+from withhold.media.collect.folder import Folder
+from withhold.media.collect.stored import Stored
+from withhold.media.samples import Kind, kind_of
+
+
+def open_media(
+    path: str | Path,
+    kind: Kind,
+    *,
+    pattern: str | None = None,
+    column: str | None = None,
+    rate: int | None = None,
+    stills: bool = True,
+) -> Collection:
+    """A folder, a table (Parquet, CSV) of paths or bytes, or an npz of pixels.
+
+    `pattern` takes labels from the names in a folder; `column` is where a table holds the media;
+    `rate` is that of bare samples; with `stills`, a folder's images are clips that stand still.
+    """
+    path = Path(path)
+    if path.is_dir():
+        if column is not None:
+            raise UserError(f"{path} is a folder and has no column '{column}'")
+        return Folder.read(path, kind, pattern, stills=stills)
+    if pattern is not None:
+        raise UserError(f"--pattern reads the names of files in a folder; {path} is none")
+    if not path.exists() and not path.is_symlink():
+        near = path.parent.iterdir() if path.parent.is_dir() else ()
+        hint = did_you_mean(path.name, [p.name for p in near])
+        raise UserError(f"no such file or folder: {path}{hint}")
+    if kind_of(path.name) is not None:
+        raise UserError(
+            f"{path} is one file of media; name its folder, or a table (Parquet, CSV) of paths"
+        )
+    if path.suffix.lower() == ".npz":
+        return Arrays.read(path, kind, column=column)
+    return Stored.read(path, kind, column=column, rate=rate)

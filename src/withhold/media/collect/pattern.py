@@ -1,0 +1,68 @@
+"""Labels from the names of files: `{age}_{gender}_{race}_*.jpg`, `{person}/*`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from withhold.errors import UserError
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A file name with {fields}; `*` is anything but a slash.
+
+    As many parts of the path as the pattern has are compared, from the end: `{person}/*.png` fits
+    `faces/anna/01.png`. A pattern without a suffix fits any.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        fields = self.fields
+        for name in fields:
+            if fields.count(name) > 1:
+                raise UserError(f"pattern '{self.text}' names '{name}' twice")
+            if not name.isidentifier():
+                raise UserError(f"pattern '{self.text}': '{{{name}}}' is no name for a column")
+        if not fields:
+            raise UserError(
+                f"pattern '{self.text}' has no fields; write them in braces, like"
+                ' "{age}_{gender}_*.jpg"'
+            )
+
+    @property
+    def fields(self) -> list[str]:
+        """Names of the labels, in order."""
+        return re.findall(r"\{([^{}]*)\}", self.text)
+
+    def match(self, path: str) -> dict[str, str] | None:
+        """The labels in a path (with slashes), or None where it does not fit."""
+        depth = self.text.count("/") + 1
+        found = self._regex.fullmatch("/".join(path.split("/")[-depth:]))
+        return None if found is None else dict(zip(self.fields, found.groups(), strict=True))
+
+    @property
+    def _regex(self) -> re.Pattern[str]:
+        parts = re.split(r"(\{[^{}]*\}|\*)", self.text)
+        body = "".join(
+            "([^/]+?)" if p.startswith("{") else "[^/]*?" if p == "*" else re.escape(p)
+            for p in parts
+        )
+        suffix = "" if re.search(r"\.\w+$", self.text) else r"(?:\.\w+)?"
+        return re.compile(body + suffix, re.IGNORECASE)
+
+
+def typed(values: list[str | None]) -> pa.Array:
+    """Whole numbers where every value is one and none becomes another's; else text.
+
+    >>> typed(["7", "31"]).type, typed(["07", "7"]).type
+    (DataType(int64), DataType(string))
+    """
+    known = {v for v in values if v is not None}
+    whole = bool(known) and all(re.fullmatch(r"-?\d{1,17}", v) for v in known)
+    if whole and len({int(v) for v in known}) == len(known):
+        return pa.array([None if v is None else int(v) for v in values], pa.int64())
+    return pa.array(values, pa.string())

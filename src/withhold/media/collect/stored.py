@@ -1,0 +1,261 @@
+"""Media inside a table: encoded bytes, samples of sound or text in a column, or paths to files."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from withhold.data.files import Source, open_source
+from withhold.errors import UserError, did_you_mean, listing
+from withhold.media.collect.collection import FILE, Item
+from withhold.media.collect.folder import as_text, contents, file_stamp, stem
+from withhold.media.samples import BadMedia, Content, FloatArray, Kind, Sound
+from withhold.media.weights import file_hash
+
+Form = Literal["bytes", "mulaw", "samples", "path", "text"]
+# y = u/127.5 - 1;  x = sign(y) (256^|y| - 1) / 255
+_Y = np.arange(256) / 127.5 - 1
+MULAW = (np.sign(_Y) * (256.0 ** np.abs(_Y) - 1) / 255).astype(np.float32)
+_NAMES: dict[str, tuple[str, ...]] = {
+    "sound": ("audio", "sound", "wave", "wav", "flac", "bytes"),
+    "image": ("image", "jpeg", "jpg", "png", "picture", "face", "bytes"),
+    "clip": ("video", "clip", "mp4", "bytes"),
+    "text": ("text", "sentence"),
+}
+PATHS = ("path", "file", "filename", "file_name")
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """One column of a Parquet or CSV file holds the media, the others are labels."""
+
+    path: Path
+    source: Source
+    kind: Kind
+    column: str
+    form: Form
+    rate: int | None
+    schema: pa.Schema
+
+    @classmethod
+    def read(
+        cls, path: Path, kind: Kind, *, column: str | None = None, rate: int | None = None
+    ) -> Stored:
+        """Find the column, and what it holds."""
+        source = open_source(path)
+        column = _find(source, kind, column)
+        field = source.schema.field(column)
+        form = _form(field.type, kind, column, source)
+        if form in ("mulaw", "samples"):
+            rate = rate or _rate_in(column)
+            if rate is None:
+                raise UserError(
+                    f"{source.name}: the sample rate of '{column}' is not known; give it with"
+                    " --rate"
+                )
+        others = [f for f in source.schema if f.name != column]
+        named = [pa.field(FILE, pa.string())] if form == "path" else []
+        if named and FILE in [f.name for f in others]:
+            named = []
+        labels = pa.schema([*named, *map(_to_the_microsecond, others)])
+        return cls(path, source, kind, column, form, rate, labels)
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.source.name
+
+    def __len__(self) -> int:
+        return self._length
+
+    @cached_property
+    def _length(self) -> int:
+        rows = self.source.num_rows
+        if rows is None:
+            rows = sum(b.num_rows for b in self.source.batches(columns=[self.column]))
+        return int(rows)
+
+    def labels(self) -> pa.Table | None:
+        """The labels of every item, but for the names of files; the media are not read."""
+        names = [n for n in self.source.schema.names if n != self.column]
+        if not names:
+            return None
+        return pa.Table.from_batches(list(self.source.batches(columns=names)))
+
+    def items(self, start: int = 0) -> Iterator[Item]:
+        """The items from number `start` on; a few rows are read at a time, and no more."""
+        row = 0
+        # Videos can take many megabytes each.
+        for batch in self.source.batches(rows=16 if self.kind == "clip" else 256):
+            if row + batch.num_rows > start:
+                first = max(start - row, 0)
+                yield from self._items(batch.slice(first), row + first)
+            row += batch.num_rows
+
+    def _items(self, batch: pa.RecordBatch, row: int) -> Iterator[Item]:
+        others = [_to_the_microsecond(f) for f in batch.schema if f.name != self.column]
+        labels = batch.drop_columns([self.column]).cast(pa.schema(others), safe=False).to_pylist()
+        for place, value in enumerate(batch.column(self.column)):
+            some: dict[str, Any] = labels[place] if labels else {}
+            name, content = f"row {row + place}", self._content(value)
+            if self.form == "path" and value.is_valid:
+                name = value.as_py()
+                some = {FILE: stem(as_text(name)) if self._stems_differ else as_text(name)} | some
+            yield Item(name, content, some)
+
+    def _content(self, value: pa.Scalar) -> Content | BadMedia:
+        if not value.is_valid:
+            return BadMedia("there is none (null)")
+        if self.form == "path":
+            # Below the table, or wherever an absolute path leads.
+            return self.path.parent / str(value.as_py())
+        if self.form in ("bytes", "text"):
+            content: bytes | str = value.as_py()
+            return content if content else BadMedia("it is empty")
+        if self.form == "mulaw":
+            wave = MULAW[np.frombuffer(value.as_buffer(), np.uint8)]
+        else:
+            wave = _samples(value.values)
+        if not len(wave):
+            return BadMedia("it has no samples")
+        if not np.isfinite(wave).all():
+            return BadMedia("it holds NaN or infinite samples")
+        return Sound(wave, self.rate or 0)
+
+    @cached_property
+    def _stems_differ(self) -> bool:
+        """Whether names without suffixes keep the files apart."""
+        stems = [stem(as_text(path)) for path in self._paths()]
+        return len(set(stems)) == len(stems)
+
+    def _paths(self) -> Iterator[str]:
+        for batch in self.source.batches(columns=[self.column]):
+            yield from (path for path in batch.column(0).to_pylist() if path is not None)
+
+    def stamp(self) -> str:
+        """Size and time of writing, of the table and of the files it names."""
+        h = hashlib.sha256(file_stamp(self.path).encode())
+        for path in self._paths() if self.form == "path" else ():
+            h.update(path.encode() + file_stamp(self.path.parent / path).encode())
+        return f"{self.path.name} {h.hexdigest()} {self._read_as}"
+
+    def digest(self) -> str:
+        """A hash of the table, and of the files it names."""
+        return f"{self._contents} {self._read_as}"
+
+    @property
+    def _read_as(self) -> str:
+        return f"{self.column} {self.form} {self.rate}"
+
+    @cached_property
+    def _contents(self) -> str:
+        h = hashlib.sha256(file_hash(self.path).encode())
+        for path in self._paths() if self.form == "path" else ():
+            h.update(contents(self.path.parent / path))
+        return h.hexdigest()
+
+
+def _to_the_microsecond(field: pa.Field) -> pa.Field:
+    """Finer times would need pandas to become Python's."""
+    kind = field.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return field.with_type(pa.timestamp("us", kind.tz))
+    if pa.types.is_duration(kind) and kind.unit == "ns":
+        return field.with_type(pa.duration("us"))
+    if pa.types.is_time64(kind) and kind.unit == "ns":
+        return field.with_type(pa.time64("us"))
+    return field
+
+
+def _samples(values: pa.Array) -> FloatArray:
+    if values.null_count:
+        return np.full(1, np.nan, np.float32)
+    array = values.to_numpy(zero_copy_only=False)
+    scale = np.float32(32768 if array.dtype == np.int16 else 1)
+    wave: FloatArray = array.astype(np.float32) / scale
+    return wave
+
+
+def _find(source: Source, kind: Kind, column: str | None) -> str:
+    names = source.schema.names
+    if column is not None:
+        if column not in names:
+            raise UserError(
+                f"column '{column}' is not in {source.name}{did_you_mean(column, names)}"
+            )
+        return column
+    # A label may be called `face_shape` or `wave_height`: what can only be media comes first.
+    named = [n for n in names if n.lower().startswith(_NAMES[kind])]
+    media = [n for n in named if _can_be(source.schema.field(n).type, kind)]
+    paths = [n for n in names if n.lower() in PATHS]
+    likely = next((some for some in (media, paths, named) if some), [])
+    if len(likely) != 1:
+        raise UserError(
+            f"{source.name}: cannot tell which column holds the {kind}s or their paths"
+            f" (columns: {listing(names)}); name it with --column"
+        )
+    return str(likely[0])
+
+
+def _can_be(found: pa.DataType, kind: Kind) -> bool:
+    """Whether a column of that type holds media themselves."""
+    if pa.types.is_string(found) or pa.types.is_large_string(found):
+        return kind == "text"
+    if pa.types.is_binary(found) or pa.types.is_large_binary(found):
+        return True
+    return kind == "sound" and _is_list(found)
+
+
+def _is_list(found: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_list(found)
+        or pa.types.is_large_list(found)
+        or pa.types.is_fixed_size_list(found)
+    )
+
+
+def _form(found: pa.DataType, kind: Kind, column: str, source: Source) -> Form:
+    if pa.types.is_binary(found) or pa.types.is_large_binary(found):
+        return (
+            "mulaw"
+            if kind == "sound" and "mulaw" in column.lower()
+            else _bytes(source, column, kind)
+        )
+    if kind == "sound" and _is_list(found):
+        values = found.value_type
+        if values == pa.int16() or pa.types.is_floating(values):
+            return "samples"
+        raise UserError(f"{source.name}: column '{column}' holds {values}, not sound samples")
+    if pa.types.is_string(found) or pa.types.is_large_string(found):
+        return "text" if kind == "text" and column.lower() not in PATHS else "path"
+    wanted = "bytes of files, paths" + (", or lists of int16 or float" if kind == "sound" else "")
+    raise UserError(f"{source.name}: column '{column}' is {found}; {kind}s are {wanted}")
+
+
+def _bytes(source: Source, column: str, kind: Kind) -> Form:
+    """Whether binary sound is files or bare mu-law: files begin with a mark of their format."""
+    if kind != "sound":
+        return "bytes"
+    first = next(iter(source.batches(rows=16, columns=[column])))
+    heads = [v.as_py()[:4] for v in first.column(0) if v.is_valid]
+    marks = (b"RIFF", b"fLaC", b"OggS", b"FORM", b"ID3", b"\xff\xfb", b".snd", b"caff", b"riff")
+    # Most of them: a file may be damaged, and mu-law may begin with any bytes.
+    return "bytes" if 2 * sum(h.startswith(marks) for h in heads) > len(heads) else "mulaw"
+
+
+def _rate_in(column: str) -> int | None:
+    """The sample rate that a column's name states.
+
+    >>> _rate_in("audio_mulaw_8khz")
+    8000
+    """
+    found = re.search(r"(\d+(?:\.\d+)?)(k?)hz", column.lower())
+    return round(float(found[1]) * (1000 if found[2] else 1)) if found else None

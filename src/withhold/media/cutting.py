@@ -1,0 +1,151 @@
+"""What records an item gives: a picture, a sound or a text one; a video one a window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from withhold.errors import UserError
+from withhold.media.collect.collection import Item, Later
+from withhold.media.samples import BadMedia, Clip, Kind, Picture, Sample, kind_of
+from withhold.media.windows import Window, centre_window, equidistant_windows
+
+if TYPE_CHECKING:
+    from withhold.media.annotations import Annotations
+
+FRAME = "frame"  # the column of a window's middle frame
+
+
+@dataclass(frozen=True, eq=False)
+class Cutting:
+    """How media of a kind are cut into records.
+
+    Of a video, one window of `frames` frames, every `step`th, in its middle; or `clips` windows
+    at equal distances; or, with annotations, one for every stretch whose labels are known.
+    """
+
+    kind: Kind
+    frames: int = 16
+    step: int = 2
+    clips: int | None = None
+    annotations: Annotations | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind != "clip" and (self.clips or self.annotations):
+            raise UserError(
+                f"windows and annotations are of clips; this extractor takes {self.kind}s"
+            )
+        if self.clips and self.annotations:
+            raise UserError("--clips and --annotations both say where to cut; give one")
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """Columns that cutting adds to the labels."""
+        found = []
+        if self.clips or self.annotations:
+            found.append(pa.field(FRAME, pa.int64()))
+        if self.annotations:
+            found += [pa.field(a, self.annotations.type_of(a)) for a in self.annotations.attributes]
+        return found
+
+    def cut(self, item: Item, place: int) -> list[tuple[Sample, dict[str, Any]]]:
+        """Decoded samples of item number `place`, with added labels; raises BadMedia."""
+        if isinstance(item.content, BadMedia):
+            raise item.content
+        if self.kind != "clip":
+            return [(decode(item.content, self.kind), {})]
+        return self._clips(item, place)
+
+    def windows(self, item: Item, count: int, place: int) -> Sequence[Window]:
+        """Where a video of `count` frames is cut."""
+        if self.annotations is not None:
+            found = self.annotations.windows(item.name, count, self.frames, self.step)
+            if not found:
+                raise BadMedia("no stretch of it is annotated")
+            return found
+        if self.clips:
+            return equidistant_windows(count, self.clips, self.frames, self.step)
+        return [centre_window(count, self.frames, self.step)]
+
+    def _clips(self, item: Item, place: int) -> list[tuple[Sample, dict[str, Any]]]:
+        from withhold.media.decode.clips import decode_windows
+
+        content, count = self._counted(item)
+        windows = self.windows(item, count, place)
+        decoded = decode_windows(content, windows)
+        return [
+            (clip, self._labels(item.name, window))
+            for clip, window in zip(decoded, windows, strict=True)
+        ]
+
+    def _counted(self, item: Item) -> tuple[Any, int]:
+        from withhold.media.decode.clips import count_frames
+        from withhold.media.decode.pictures import decode_picture
+
+        content: Any = item.content
+        if isinstance(content, Later):
+            content = content.make()
+        elif kind_of(item.name) == "image":
+            content = decode_picture(content)
+        if isinstance(content, Picture):
+            return content, self.frames * self.step  # as many equal frames as are asked for
+        if isinstance(content, Clip):
+            return content, len(content.frames)
+        return content, count_frames(content)[0]
+
+    def _labels(self, name: str, window: Window) -> dict[str, Any]:
+        found: dict[str, Any] = {FRAME: window.centre} if self.fields else {}
+        if self.annotations is not None:
+            found |= self.annotations.labels_at(name, window.centre)
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """What decides the records, as JSON."""
+        return {
+            "frames": self.frames,
+            "step": self.step,
+            "clips": self.clips,
+            "annotations": None if self.annotations is None else self.annotations.digest(),
+        }
+
+
+def decode(content: Any, kind: Kind) -> Sample:
+    """A whole sample from a file, its bytes, or a sample that is decoded already."""
+    if isinstance(content, Later):
+        return content.make()
+    return _DECODERS[kind](content)
+
+
+def _picture(content: Any) -> Sample:
+    from withhold.media.decode.pictures import decode_picture
+
+    return decode_picture(content)
+
+
+def _sound(content: Any) -> Sample:
+    from withhold.media.decode.sounds import decode_sound
+
+    return decode_sound(content)
+
+
+def _clip(content: Any) -> Sample:
+    from withhold.media.decode.clips import decode_clip
+
+    return decode_clip(content)
+
+
+def _text(content: Any) -> Sample:
+    from withhold.media.decode.texts import decode_text
+
+    return decode_text(content)
+
+
+_DECODERS: dict[Kind, Callable[[Any], Sample]] = {
+    "image": _picture,
+    "sound": _sound,
+    "clip": _clip,
+    "text": _text,
+}

@@ -1,0 +1,227 @@
+"""Videos: counted, cut into windows, decoded whole (PyAV).
+
+One pass over the file, a thread a file; only the frames of windows are turned into pixels, and a
+window is held no longer than it takes to fill it. Files are opened as bytes and only by demuxers
+of single files, so that a playlist under a video's name opens nothing else.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from withhold.errors import UserError
+from withhold.media.decode.encoded_clips import encode_clip
+from withhold.media.samples import BadMedia, ByteArray, Clip, Picture
+from withhold.media.windows import Window, centre_window, equidistant_windows, fitting_step
+
+__all__ = [
+    "MOST_PIXELS",
+    "Window",
+    "centre_window",
+    "count_frames",
+    "decode_clip",
+    "decode_windows",
+    "each_window",
+    "encode_clip",
+    "equidistant_windows",
+    "fitting_step",
+]
+
+MOST_PIXELS = 4096 * 2304  # of a frame; a window of 16 then takes 450 MB
+_MOST_BYTES = 2_000_000_000  # of a whole video in memory
+_DEMUXERS = "mov,avi,matroska,mpeg,mpegts,mpegvideo,flv,asf,ogg,gif"
+
+
+def count_frames(content: Path | bytes | Clip, *, most_frames: int = 100_000) -> tuple[int, float]:
+    """How many frames a video has, and how many a second.
+
+    The index of an MP4 or MOV lists every frame and where its bytes are; if they are all there, it
+    is believed. Other headers say too much or nothing (packed B-frames, a cut-off file), so the
+    frames are counted by decoding them.
+    """
+    if isinstance(content, Clip):
+        return len(content.frames), content.rate
+    with _opened(content, MOST_PIXELS) as (file, container, stream):
+        rate = _rate(stream)
+        entries = stream.index_entries
+        # A file in fragments lists the first of them only, and says that it has 0 frames.
+        if container.format.name.startswith("mov") and 0 < stream.frames == len(entries):
+            count = sum(not entry.is_discard for entry in entries)
+            size = file.seek(0, io.SEEK_END)
+            if max(entry.pos + entry.size for entry in entries) > size:
+                raise BadMedia("truncated: the file ends before its last frame")
+        else:
+            count = sum(1 for _ in _decoded(container, stream, MOST_PIXELS, most_frames))
+            # A header may be a frame or two off, and a truncated file is far off.
+            if count < 0.9 * stream.frames:
+                raise BadMedia(f"truncated: {count} of {stream.frames} frames can be decoded")
+    if count > most_frames:
+        raise BadMedia(f"more than {most_frames} frames")
+    if count == 0:
+        raise BadMedia("no frame can be decoded")
+    return count, rate
+
+
+def decode_windows(
+    content: Path | bytes | Clip | Picture,
+    windows: Sequence[Window],
+    *,
+    most_pixels: int = MOST_PIXELS,
+) -> list[Clip]:
+    """The clips of `windows`, in their order, from one pass; a picture gives equal frames.
+
+    The rate of a clip is that of its video over the window's step.
+    """
+    order = sorted(range(len(windows)), key=lambda i: windows[i].last)
+    found = each_window(content, [windows[i] for i in order], most_pixels=most_pixels)
+    clips = dict(zip(order, found, strict=True))
+    return [clips[i] for i in range(len(windows))]
+
+
+def each_window(
+    content: Path | bytes | Clip | Picture,
+    windows: Sequence[Window],
+    *,
+    most_pixels: int = MOST_PIXELS,
+) -> Iterator[Clip]:
+    """The same one by one, for windows in order of their last frames: it holds only open ones."""
+    if isinstance(content, Picture):
+        for window in windows:
+            yield Clip(np.repeat(content.pixels[None], window.frames, axis=0))
+    elif isinstance(content, Clip):
+        for window in windows:
+            if window.last >= len(content.frames):
+                raise _too_few(len(content.frames), window)
+            yield Clip(content.frames[np.asarray(window.numbers)], content.rate / window.step)
+    else:
+        yield from _streamed(content, windows, most_pixels)
+
+
+def decode_clip(
+    content: Path | bytes | Clip, *, most_frames: int = 2_000, most_pixels: int = MOST_PIXELS
+) -> Clip:
+    """A whole video."""
+    if isinstance(content, Clip):
+        return content
+    with _opened(content, most_pixels) as (_, container, stream):
+        rate = _rate(stream)
+        frames: list[ByteArray] = []
+        for frame in _decoded(container, stream, most_pixels, most_frames):
+            frames.append(_pixels(frame))
+            if frames[0].nbytes * len(frames) > _MOST_BYTES:
+                raise BadMedia(f"more than {_MOST_BYTES // 10**9} GB when decoded")
+        # Some decoders pass over a cut-off end in silence.
+        if len(frames) < 0.9 * stream.frames:
+            raise BadMedia(f"truncated: {len(frames)} of {stream.frames} frames can be decoded")
+    if not frames:
+        raise BadMedia("no frame can be decoded")
+    # As np.stack, but what is copied is let go at once: a video is not held twice.
+    whole = np.empty((len(frames), *frames[0].shape), np.uint8)
+    for i in reversed(range(len(frames))):
+        whole[i] = frames.pop()
+    return Clip(whole, rate)
+
+
+def _streamed(content: Path | bytes, windows: Sequence[Window], most_pixels: int) -> Iterator[Clip]:
+    if not windows:
+        return
+    with _opened(content, most_pixels) as (_, container, stream):
+        rate = _rate(stream)
+        kept: dict[int, ByteArray] = {}
+        waiting = list(windows)
+        number = -1
+        for number, frame in enumerate(_decoded(container, stream, most_pixels, None)):
+            if any(number in window.numbers for window in waiting):
+                kept[number] = _pixels(frame)
+            while waiting and waiting[0].last <= number:
+                done = waiting.pop(0)
+                yield Clip(np.stack([kept[i] for i in done.numbers]), rate / done.step)
+                needed = {i for window in waiting for i in window.numbers}
+                kept = {i: pixels for i, pixels in kept.items() if i in needed}
+            if not waiting:
+                return
+        raise _too_few(number + 1, waiting[0])
+
+
+def _too_few(count: int, window: Window) -> BadMedia:
+    return BadMedia(
+        f"{count} frames can be decoded, frame {window.last} is needed (the first is 0)"
+    )
+
+
+@contextmanager
+def _opened(content: Path | bytes, most_pixels: int) -> Iterator[tuple[BinaryIO, Any, Any]]:
+    """The file, its container and its first video stream; what fails inside is BadMedia."""
+    try:
+        import av
+    except ImportError as error:
+        raise UserError(
+            'video needs the package av: pip install "withhold[media]" -c constraints.txt'
+        ) from error
+    try:
+        with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
+            if not file.read(1):
+                raise BadMedia("the file is empty")
+            file.seek(0)
+            with av.open(file, options={"format_whitelist": _DEMUXERS}) as container:
+                if not container.streams.video:
+                    raise BadMedia("there is no video in it")
+                stream = container.streams.video[0]
+                context = stream.codec_context
+                if context is None:
+                    raise BadMedia("its codec is not known")
+                _check_size(context.width, context.height, most_pixels)
+                # Files are decoded side by side, so one thread each is fastest.
+                context.thread_count = 1
+                yield file, container, stream
+    except av.FFmpegError as error:
+        raise BadMedia(f"it cannot be read as video: {error.strerror or error}") from error
+    except OSError as error:
+        raise BadMedia(f"the file cannot be read: {error.strerror or error}") from error
+
+
+def _decoded(
+    container: Any, stream: Any, most_pixels: int, most_frames: int | None
+) -> Iterator[Any]:
+    """Frames in the order of showing; one that is broken or of another size ends in BadMedia."""
+    import av
+
+    number, size = 0, None
+    frames = container.decode(stream)
+    while True:
+        try:
+            frame = next(frames, None)
+        except av.FFmpegError as error:
+            raise BadMedia(f"broken after {number} frames: {error.strerror or error}") from error
+        if frame is None:
+            return
+        if number == most_frames:
+            raise BadMedia(f"more than {most_frames} frames")
+        size = size or (frame.width, frame.height)
+        if (frame.width, frame.height) != size:
+            raise BadMedia(f"frame {number} has another size than those before")
+        _check_size(frame.width, frame.height, most_pixels)
+        yield frame
+        number += 1
+
+
+def _check_size(width: int, height: int, most_pixels: int) -> None:
+    if width * height > most_pixels:
+        raise BadMedia(f"frames of {width}x{height} are larger than {most_pixels} pixels")
+
+
+def _pixels(frame: Any) -> ByteArray:
+    """RGB (h, w, 3), turned as a player would turn it."""
+    pixels: ByteArray = frame.to_ndarray(format="rgb24")
+    # Quarter turns against the clock; other angles are not for us to interpolate.
+    return np.ascontiguousarray(np.rot90(pixels, round(frame.rotation / 90) % 4))
+
+
+def _rate(stream: Any) -> float:
+    return float(stream.average_rate or stream.guessed_rate or 25)

@@ -1,0 +1,64 @@
+"""Clips written as video: the container that was asked for, without sound and without metadata."""
+
+from __future__ import annotations
+
+import io
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from withhold.errors import UserError
+from withhold.media.samples import BadMedia, Clip
+
+_H264 = ("libx264", {"crf": "18"})
+_MPEG4 = ("mpeg4", {"qmin": "2", "qmax": "4"})
+_VP8 = ("libvpx", {"crf": "6", "b": "8M", "deadline": "good", "cpu-used": "4"})
+# suffix: the container as the library calls it, the codec and its settings
+_WRITTEN = {
+    ".mp4": ("mp4", *_H264),
+    ".m4v": ("mp4", *_H264),
+    ".mov": ("mov", *_H264),
+    ".mkv": ("matroska", *_H264),
+    ".avi": ("avi", *_MPEG4),
+    ".webm": ("webm", *_VP8),
+}
+
+
+def encode_clip(clip: Clip, suffix: str) -> bytes:
+    """The bytes of a video file; the same clip gives the same bytes.
+
+    H.264 (crf 18) in .mp4, .m4v, .mov and .mkv, MPEG-4 part 2 in .avi, VP8 in .webm. Colour is
+    kept at half the resolution (yuv420p), which wants even sides: H.264 of an odd size is written
+    at full colour resolution (yuv444p) instead, for no pixel is to be added or lost.
+    """
+    try:
+        import av
+    except ImportError as error:
+        raise UserError(
+            'video needs the package av: pip install "withhold[media]" -c constraints.txt'
+        ) from error
+    if suffix.lower() not in _WRITTEN:
+        raise BadMedia(f"video is not written as '{suffix}', only as {', '.join(_WRITTEN)}")
+    if clip.frames.size == 0:
+        raise BadMedia("a clip without frames cannot be written")
+    container_name, codec, settings = _WRITTEN[suffix.lower()]
+    height, width = clip.frames.shape[1:3]
+    odd = codec == "libx264" and (height % 2 or width % 2)
+    out = io.BytesIO()
+    try:
+        # bitexact: neither the time nor the library's version goes into the file.
+        with av.open(out, "w", format=container_name, options={"fflags": "+bitexact"}) as container:
+            rate = Fraction(clip.rate).limit_denominator(1001)
+            stream: Any = container.add_stream(codec, rate=rate)
+            stream.width, stream.height = width, height
+            stream.pix_fmt = "yuv444p" if odd else "yuv420p"
+            stream.options = settings
+            stream.codec_context.thread_count = 1  # else the bytes depend on the machine
+            for pixels in clip.frames:
+                frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), format="rgb24")
+                container.mux(stream.encode(frame))
+            container.mux(stream.encode(None))
+    except av.FFmpegError as error:
+        raise BadMedia(f"it cannot be written as video: {error.strerror or error}") from error
+    return out.getvalue()

@@ -1,0 +1,236 @@
+"""Image files to RGB pixels (h, w, 3) and back, with Pillow.
+
+The size is read from the header and judged before any pixel is decoded, so that a small file
+that says it is 30,000 x 30,000 costs nothing. Colour profiles are not applied; what is
+transparent is laid over white; of a moving picture the first frame is taken.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+
+from withhold.errors import UserError
+from withhold.media.samples import BadMedia, ByteArray, FloatArray, Picture
+
+Resampling = Literal["nearest", "bilinear", "bicubic", "box", "lanczos"]
+# Only these of Pillow's readers: others start programs (EPS).
+_READERS = {
+    "JpegImagePlugin": "JpegImageFile",
+    "PngImagePlugin": "PngImageFile",
+    "BmpImagePlugin": "BmpImageFile",
+    "GifImagePlugin": "GifImageFile",
+    "WebPImagePlugin": "WebPImageFile",
+    "TiffImagePlugin": "TiffImageFile",
+    "PpmImagePlugin": "PpmImageFile",
+    "AvifImagePlugin": "AvifImageFile",
+}
+_JPEG: dict[str, Any] = {"format": "JPEG", "quality": 95, "subsampling": 0}
+_TIFF = {"format": "TIFF", "compression": "tiff_adobe_deflate"}
+_PPM = {"format": "PPM"}
+_FORMATS: dict[str, dict[str, Any]] = {
+    **dict.fromkeys((".jpg", ".jpeg", ".jpe", ".jfif"), _JPEG),
+    ".png": {"format": "PNG"},
+    ".bmp": {"format": "BMP"},
+    ".gif": {"format": "GIF"},
+    ".webp": {"format": "WEBP", "lossless": True},
+    **dict.fromkeys((".tif", ".tiff"), _TIFF),
+    **dict.fromkeys((".ppm", ".pgm", ".pnm"), _PPM),
+    ".avif": {"format": "AVIF", "quality": 95, "subsampling": "4:4:4"},
+}
+
+
+def decode_picture(
+    content: Path | bytes | Picture, *, most_pixels: int = 50_000_000, least: int = 2
+) -> Picture:
+    """The picture in a file or in bytes, turned as its EXIF says; BadMedia where there is none.
+
+    More than `most_pixels`, or a side shorter than `least`, is refused.
+    """
+    if isinstance(content, Picture):
+        height, width = content.pixels.shape[:2]
+        _check_size(width, height, most_pixels, least)
+        return content
+    _pillow()
+    if isinstance(content, bytes):
+        return _decode(io.BytesIO(content), len(content), most_pixels, least)
+    try:
+        found = content.stat()
+        # Reading a pipe or a device would wait for ever.
+        if not stat.S_ISREG(found.st_mode):
+            raise BadMedia("not a file")
+        with content.open("rb") as file:
+            return _decode(file, found.st_size, most_pixels, least)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadMedia(f"cannot be read: {reason}") from error
+
+
+def encode_picture(picture: Picture, suffix: str) -> bytes:
+    """A file of the format that `suffix` names; it holds the pixels and no metadata.
+
+    PNG, BMP, TIFF, WebP and PPM keep every pixel; JPEG and AVIF have quality 95 and full colour
+    resolution; GIF has 256 colours and PGM is grey.
+    """
+    image = _pillow().fromarray(picture.pixels)
+    suffix = suffix.lower()
+    if suffix not in _FORMATS:
+        raise UserError(f"pictures cannot be written as '{suffix}'; use {', '.join(_FORMATS)}")
+    if suffix == ".pgm":
+        image = image.convert("L")
+    out = io.BytesIO()
+    image.save(out, **_FORMATS[suffix])
+    return out.getvalue()
+
+
+def resized(
+    pixels: ByteArray, height: int, width: int, *, how: Resampling = "bilinear"
+) -> ByteArray:
+    """Pixels (h, w, 3) or (h, w) at another size; smaller ones are averages, not samples."""
+    if pixels.shape[:2] == (height, width):
+        return pixels
+    pillow = _pillow()
+    image = pillow.fromarray(pixels).resize((width, height), pillow.Resampling[how.upper()])
+    return np.asarray(image)
+
+
+def sized_between(pixels: ByteArray, *, least: int, most: int) -> ByteArray:
+    """Pixels with a shorter side of at least `least`, but none over `most`; the shape stays."""
+    height, width = pixels.shape[:2]
+    scale = min(max(1.0, least / min(height, width)), most / max(height, width))
+    return resized(pixels, max(round(height * scale), 1), max(round(width * scale), 1))
+
+
+def grey(pixels: ByteArray) -> FloatArray:
+    """Luma (h, w) in 0 to 255: 0.299 R + 0.587 G + 0.114 B."""
+    out: FloatArray = pixels.astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)
+    return out
+
+
+def _decode(file: BinaryIO, size: int, most_pixels: int, least: int) -> Picture:
+    if size == 0:
+        raise BadMedia("the file is empty")
+    readers = _readers()
+    _silence()
+    image = next(
+        (found for reader in readers if (found := _opened(reader, file)) is not None), None
+    )
+    if image is None:
+        raise BadMedia("not a picture, or its header is damaged")
+    with image:
+        width, height = image.size
+        _check_size(width, height, most_pixels, least)
+        # A reader raises whatever the damage led it to: none of it is to stop a run.
+        try:
+            image.load()
+            return Picture(np.array(_turned(_rgb(image), _orientation(image))))
+        except BadMedia:
+            raise
+        except Exception as error:
+            what = str(error) or type(error).__name__
+            if "truncated" in what.lower():
+                raise BadMedia("the picture is cut short") from error
+            raise BadMedia(f"the picture is damaged: {what}") from error
+
+
+def _opened(reader: Any, file: BinaryIO) -> Any:
+    """The file as this reader sees it, its header read; None where it is of another format."""
+    file.seek(0)
+    try:
+        return reader(file, "")
+    except Exception:
+        return None
+
+
+def _check_size(width: int, height: int, most_pixels: int, least: int) -> None:
+    if min(width, height) < least:
+        raise BadMedia(f"the picture is only {width} x {height} pixels")
+    if width * height > most_pixels:
+        raise BadMedia(
+            f"the picture is too large: {width} x {height} pixels, more than {most_pixels:,}"
+        )
+
+
+def _rgb(image: Any) -> Any:
+    """Any mode of Pillow to RGB."""
+    pillow = _pillow()
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.mode == "F" or image.mode.startswith("I"):
+        return pillow.fromarray(_eight_bits(np.asarray(image))).convert("RGB")
+    if image.has_transparency_data:
+        over = image.convert("RGBA")
+        white = pillow.new("RGBA", over.size, "white")
+        return pillow.alpha_composite(white, over).convert("RGB")
+    return image.convert("RGB")
+
+
+def _eight_bits(values: Any) -> ByteArray:
+    """Grey of more than 8 bits: 0 to 65535 in integers, 0 to 1 in floats; Pillow only clips it."""
+    top = 1.0 if values.dtype.kind == "f" else 65535.0
+    # The range of other numbers (depths, heights) is not known, and guessing would be a feature.
+    if not (values.min() >= 0 and values.max() <= top):
+        raise BadMedia(f"its grey values are not between 0 and {top:g}")
+    out: ByteArray = np.rint(values.astype(np.float64) * (255 / top)).astype(np.uint8)
+    return out
+
+
+def _orientation(image: Any) -> int:
+    """How EXIF says it is turned, 1 to 8; asked after loading, when Pillow has turned a TIFF."""
+    try:
+        return int(image.getexif().get(0x0112, 1))
+    except Exception:  # damaged EXIF; the picture itself may be whole
+        return 1
+
+
+def _turned(image: Any, orientation: int) -> Any:
+    turn = _pillow().Transpose
+    needed = {
+        2: turn.FLIP_LEFT_RIGHT,
+        3: turn.ROTATE_180,
+        4: turn.FLIP_TOP_BOTTOM,
+        5: turn.TRANSPOSE,
+        6: turn.ROTATE_270,
+        7: turn.TRANSVERSE,
+        8: turn.ROTATE_90,
+    }.get(orientation)
+    return image if needed is None else image.transpose(needed)
+
+
+@cache
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise UserError(
+            "reading pictures needs the package Pillow:"
+            ' pip install "withhold[media]" -c constraints.txt'
+        ) from error
+    return Image
+
+
+@cache
+def _readers() -> tuple[Any, ...]:
+    """Used directly: `Image.open` warns of large pictures, and here they are refused."""
+    from importlib import import_module
+
+    _pillow()
+    return tuple(getattr(import_module(f"PIL.{m}"), of) for m, of in _READERS.items())
+
+
+def _silence() -> None:
+    """Keep Pillow from warning of damaged headers: such a file is refused, or its pixels are whole.
+
+    A lasting filter, as one for the time of a call is not safe where several threads decode; the
+    warning of decompression bombs is of another category and stays for whoever else uses Pillow.
+    """
+    ours = ("ignore", None, UserWarning, re.compile(r"PIL\."), 0)
+    if ours not in warnings.filters:
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")

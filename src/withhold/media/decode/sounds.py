@@ -1,0 +1,208 @@
+"""Sound files to mono samples and back: decode, change the rate, encode like the original."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+
+import numpy as np
+
+from withhold.errors import UserError
+from withhold.media.samples import BadMedia, FloatArray, Sound
+
+# Samples a channel that are decoded or encoded at once: a file of many channels stays small in
+# memory, and the Vorbis encoder overruns its stack on a long sound given in one piece.
+_BLOCK = 1 << 16
+_SLOWEST, _FASTEST = 1_000, 768_000  # samples a second: outside, a header is not to be believed
+_UNKNOWN = 1 << 62  # frames, where a header does not say how many there are
+_FORMATS = {
+    ".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG", ".oga": "OGG", ".opus": "OGG", ".mp3": "MP3",
+    ".aif": "AIFF", ".aiff": "AIFF", ".aifc": "AIFF", ".au": "AU", ".snd": "AU", ".w64": "W64",
+    ".caf": "CAF",
+}  # fmt: skip
+_FLOATS = ("FLOAT", "DOUBLE")
+_LOUDEST = 1e6  # a float file may hold anything; more than this overflows a power spectrum
+# What libsndfile notes where a part of a file is shorter than its header says.
+_SHORT = re.compile(r"^\s*(?:data|SSND|Data Size|riff)\s*: (\d+) \(should be (\d+)\)", re.M)
+
+
+def decode_sound(content: Path | bytes | Sound, *, most_seconds: float = 600) -> Sound:
+    """Mono samples at the rate of the file; channels are averaged.
+
+    The header is read first, and a sound longer than `most_seconds` is refused before it is
+    decoded. Whatever else cannot be used (empty, cut off, not sound, NaN) raises BadMedia too.
+    """
+    if isinstance(content, Sound):
+        return _checked(content.samples, content.rate, most_seconds)
+    sf = _soundfile()
+    source, size = _opened(content)
+    if size == 0:
+        raise BadMedia("the file is empty")
+    try:
+        with sf.SoundFile(source) as file:
+            rate, stated = int(file.samplerate), int(file.frames)
+            _check_rate(rate)
+            if stated < _UNKNOWN:
+                _check_length(stated, rate, most_seconds)
+            samples = _mono(file, most_seconds)
+            _check_whole(file, content, stated, len(samples))
+    except sf.LibsndfileError as error:
+        raise BadMedia(f"not sound that can be decoded ({_words(error)})") from error
+    return _checked(samples, rate, most_seconds)
+
+
+def resampled(sound: Sound, rate: int) -> Sound:
+    """The same sound with `rate` samples a second (band-limited, soxr HQ)."""
+    if rate == sound.rate:
+        return sound
+    try:
+        import soxr
+    except ImportError as error:
+        raise _needs("soxr") from error
+    samples = soxr.resample(sound.samples, sound.rate, rate, quality="HQ")
+    if len(samples) == 0:
+        raise BadMedia(f"the sound is too short for {rate} samples a second")
+    return Sound(np.ascontiguousarray(samples, np.float32), rate)
+
+
+def encode_sound(sound: Sound, like: Path | bytes | None, suffix: str) -> bytes:
+    """A file of the format that `suffix` names, with the coding of `like` where it can be had.
+
+    Nothing of `like` but its coding is taken over: no tag, no cover, no time of recording. (The
+    number that an Ogg stream carries is drawn anew at every call; other formats give equal bytes.)
+    """
+    sf = _soundfile()
+    form = _FORMATS.get(suffix.lower())
+    if form is None:
+        raise UserError(f"sound cannot be written as '{suffix}' (it can as {', '.join(_FORMATS)})")
+    coding = _coding(like, sf) or ("OPUS" if suffix.lower() == ".opus" else "")
+    if coding not in sf.available_subtypes(form):
+        coding = sf.default_subtype(form)
+    samples = sound.samples
+    if coding not in _FLOATS:
+        samples = np.clip(samples, -1, 1)
+    out = io.BytesIO()
+    try:
+        with sf.SoundFile(out, "w", sound.rate, 1, coding, format=form) as file:
+            for start in range(0, len(samples), _BLOCK):
+                file.write(samples[start : start + _BLOCK])
+    except sf.LibsndfileError as error:
+        raise UserError(
+            f"sound of {sound.rate} samples a second cannot be written as {suffix} ({coding}):"
+            f" {_words(error)}"
+        ) from error
+    return _without_time(out.getvalue()) if coding in _FLOATS else out.getvalue()
+
+
+def _mono(file: Any, most_seconds: float) -> FloatArray:
+    parts, read = [], 0
+    while len(block := file.read(_BLOCK, dtype="float32", always_2d=True)):
+        read += len(block)
+        _check_length(read, file.samplerate, most_seconds)
+        parts.append(block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32))
+    return np.concatenate(parts) if parts else np.zeros(0, np.float32)
+
+
+def _checked(samples: FloatArray, rate: int, most_seconds: float) -> Sound:
+    if samples.ndim != 1:
+        raise BadMedia(f"sound is one row of samples, not an array of shape {samples.shape}")
+    if len(samples) == 0:
+        raise BadMedia("the sound has no samples")
+    _check_rate(rate)
+    _check_length(len(samples), rate, most_seconds)
+    if not np.isfinite(samples).all():
+        raise BadMedia("the sound holds NaN or infinite samples")
+    if np.abs(samples).max() > _LOUDEST:
+        raise BadMedia("the samples are far outside -1 to 1")
+    return Sound(np.ascontiguousarray(samples, np.float32), rate)
+
+
+def _check_rate(rate: int) -> None:
+    if not _SLOWEST <= rate <= _FASTEST:
+        raise BadMedia(f"{rate} samples a second is no rate of sound")
+
+
+def _check_length(frames: int, rate: int, most_seconds: float) -> None:
+    if frames > most_seconds * rate:
+        raise BadMedia(f"the sound is longer than {most_seconds:g} seconds")
+
+
+def _check_whole(file: Any, content: Path | bytes, stated: int, read: int) -> None:
+    """Refuse a file that ends before its sound does."""
+    # Without an index, the length of an MP3 is a guess from its size.
+    slack = max(4608, stated // 100) if "MPEG" in file.subtype or file.format == "MP3" else 0
+    short = stated < _UNKNOWN and read < stated - slack
+    for said, there in _SHORT.findall(file.extra_info):
+        # A recorder that writes to a pipe cannot go back, and leaves the largest size there is.
+        short |= int(there) + 8 < int(said) < 0x7FFF0000
+    if short or (file.format == "OGG" and not _ogg_ends(content)):
+        raise BadMedia("the file is cut off before its sound ends")
+
+
+def _ogg_ends(content: Path | bytes) -> bool:
+    """Whether the last page of an Ogg file is whole and says that it is the last."""
+    longest = 65_307
+    if isinstance(content, bytes):
+        tail = content[-longest:]
+    else:
+        with content.open("rb") as file:
+            file.seek(max(content.stat().st_size - longest, 0))
+            tail = file.read()
+    page = tail[max(tail.rfind(b"OggS"), 0) :]
+    if len(page) < 27:
+        return False
+    header = 27 + page[26]
+    return bool(page[5] & 4) and len(page) >= header + sum(page[27:header])
+
+
+def _opened(content: Path | bytes) -> tuple[Any, int]:
+    """What soundfile opens, and its size in bytes."""
+    if isinstance(content, bytes):
+        return io.BytesIO(content), len(content)
+    try:
+        found = content.stat()
+        if not S_ISREG(found.st_mode):  # opening a pipe would wait for ever
+            raise BadMedia("not a file")
+        # Opened here only for the reason: libsndfile says "System error" to all of them.
+        content.open("rb").close()
+    except OSError as error:
+        raise BadMedia(f"the file cannot be read: {error.strerror or error}") from error
+    return str(content), found.st_size
+
+
+def _coding(like: Path | bytes | None, sf: Any) -> str:
+    if like is None:
+        return ""
+    try:
+        return str(sf.info(io.BytesIO(like) if isinstance(like, bytes) else str(like)).subtype)
+    except sf.LibsndfileError:
+        return ""
+
+
+def _without_time(data: bytes) -> bytes:
+    """A file of floats carries its peak and the second it was written; the latter is blanked."""
+    at = data.find(b"PEAK", 0, 256)
+    return data if at < 0 else data[: at + 12] + bytes(4) + data[at + 16 :]
+
+
+def _words(error: Any) -> str:
+    text = str(error.error_string).removeprefix("Error : ").strip().rstrip(".")
+    # What libsndfile says where its MP3 decoder gives up on bytes that are anything at all.
+    return "Format not recognised" if "possibly a pipe" in text else text
+
+
+def _soundfile() -> Any:
+    try:
+        import soundfile
+    except (ImportError, OSError) as error:  # OSError: the package without its library
+        raise _needs("soundfile") from error
+    return soundfile
+
+
+def _needs(package: str) -> UserError:
+    return UserError(
+        f'sound needs the package {package}: pip install "withhold[media]" -c constraints.txt'
+    )

@@ -1,0 +1,37 @@
+"""Text files: UTF-8, bounded, not empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from withhold.media.samples import BadMedia
+
+MOST_BYTES = 2**20
+
+
+def decode_text(content: Path | bytes | str) -> str:
+    """The text of a file; what is no UTF-8 is refused."""
+    if isinstance(content, str):
+        text = content
+    else:
+        text = _decoded(content)
+    if not text.strip():
+        raise BadMedia("it is empty")
+    return text
+
+
+def _decoded(content: Path | bytes) -> str:
+    try:
+        if isinstance(content, Path):
+            if content.exists() and not content.is_file():  # reading a pipe would wait for ever
+                raise BadMedia("not a file")
+            with content.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise BadMedia(f"it cannot be read: {error.strerror or error}") from error
+    if len(content) > MOST_BYTES:
+        raise BadMedia(f"it is longer than {MOST_BYTES:,} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadMedia(f"it is no UTF-8 text (byte {error.start})") from error

@@ -1,0 +1,133 @@
+"""What a network for pictures is given, read from its `preprocessor_config.json`.
+
+    pixels (h, w, 3) -> resize -> cut out the middle -> (v * factor - mean) / deviation, (3, h', w')
+
+The same steps as the image processors of transformers take, which need torchvision and are not
+used. Where a file says nothing, ImageNet's usual values hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from withhold.errors import UserError
+from withhold.media.decode.pictures import Resampling, resized
+from withhold.media.samples import BadMedia, ByteArray, FloatArray
+
+_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+# Pillow's numbers.
+_RESAMPLING: dict[int, Resampling] = {
+    0: "nearest",
+    1: "lanczos",
+    2: "bilinear",
+    3: "bicubic",
+    4: "box",
+}
+# Processors that read a single number as the shorter side; for others it is both sides.
+_SHORTER = ("CLIP", "Bit", "ConvN")
+# From this side on ConvNeXt squeezes pictures and cuts nothing off.
+_CONVNEXT_SQUEEZES = 384
+# A strip this thin would be made millions of pixels long only to show its middle.
+_MOST_ASPECT = 100
+
+
+@dataclass(frozen=True)
+class ImageInput:
+    """The steps; `size` is (h, w), or the shorter side, and `crop` is (h, w)."""
+
+    size: tuple[int, int] | int
+    crop: tuple[int, int] | None = None
+    how: Resampling = "bilinear"
+    factor: float = 1 / 255
+    mean: tuple[float, ...] = _MEAN
+    deviation: tuple[float, ...] = _DEVIATION
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any], *, side: tuple[int, int]) -> ImageInput:
+        """From the file's JSON; `side` is the network's own size, taken where there is none."""
+        try:
+            return _read(settings, side)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"preprocessor_config.json cannot be understood ({type(error).__name__}: {error});"
+                " it should say size, image_mean and image_std"
+            ) from error
+
+    def __call__(self, pixels: ByteArray) -> FloatArray:
+        """The network's input, (3, h', w')."""
+        height, width = self._target(*pixels.shape[:2])
+        values = resized(pixels, height, width, how=self.how)
+        if self.crop is not None:
+            values = _middle(values, *self.crop)
+        mean, deviation = np.array(self.mean, np.float32), np.array(self.deviation, np.float32)
+        x = (values.astype(np.float32) * np.float32(self.factor) - mean) / deviation
+        return np.ascontiguousarray(x.transpose(2, 0, 1))
+
+    def _target(self, height: int, width: int) -> tuple[int, int]:
+        if isinstance(self.size, tuple):
+            return self.size
+        shorter, longer = sorted((height, width))
+        if longer > _MOST_ASPECT * shorter:
+            raise BadMedia(f"the picture is too long and thin: {width} x {height} pixels")
+        along = int(self.size * longer / shorter)
+        return (along, self.size) if height > width else (self.size, along)
+
+
+def _read(settings: dict[str, Any], side: tuple[int, int]) -> ImageInput:
+    processor = str(settings.get("image_processor_type") or settings.get("feature_extractor_type"))
+    size, crop = settings.get("size"), settings.get("crop_size")
+    if isinstance(size, int):
+        size = {"shortest_edge": size} if processor.startswith(_SHORTER) else _pair(size)
+    if not settings.get("do_resize", True) or size is None:
+        size = side
+    elif isinstance(size, dict):
+        size = int(size["shortest_edge"]) if "shortest_edge" in size else _pair(size)
+    crop = _pair(crop) if crop is not None and settings.get("do_center_crop", True) else None
+    if processor.startswith("ConvN") and isinstance(size, int):
+        if size >= _CONVNEXT_SQUEEZES:
+            size = (size, size)
+        else:
+            crop = (size, size)
+            size = int(size / float(settings.get("crop_pct") or 224 / 256))
+    if isinstance(size, int) and crop is None:
+        crop = (size, size)  # a batch needs one size
+    number = int(settings.get("resample", 2))
+    if number not in _RESAMPLING:
+        raise ValueError(f"resample {number} is none of {', '.join(get_args(Resampling))}")
+    normalise = settings.get("do_normalize", True)
+    rescale = settings.get("do_rescale", True)
+    return ImageInput(
+        size=size,
+        crop=crop,
+        how=_RESAMPLING[number],
+        factor=float(settings.get("rescale_factor", 1 / 255)) if rescale else 1.0,
+        mean=_colours(settings.get("image_mean", _MEAN)) if normalise else (0.0, 0.0, 0.0),
+        deviation=_colours(settings.get("image_std", _DEVIATION)) if normalise else (1.0, 1.0, 1.0),
+    )
+
+
+def _pair(size: Any) -> tuple[int, int]:
+    """(h, w) of a size as such files write it."""
+    if isinstance(size, dict):
+        return int(size["height"]), int(size["width"])
+    height, width = size if isinstance(size, list) else (size, size)
+    return int(height), int(width)
+
+
+def _colours(values: Any) -> tuple[float, ...]:
+    red, green, blue = (float(v) for v in values)
+    return red, green, blue
+
+
+def _middle(values: ByteArray, height: int, width: int) -> ByteArray:
+    """The middle (height, width), black where the picture does not reach."""
+    lack_h, lack_w = max(height - values.shape[0], 0), max(width - values.shape[1], 0)
+    if lack_h or lack_w:
+        # As transformers: the odd row goes on top.
+        rows, columns = (-(-lack_h // 2), lack_h // 2), (-(-lack_w // 2), lack_w // 2)
+        values = np.pad(values, (rows, columns, (0, 0)))
+    top, left = (values.shape[0] - height) // 2, (values.shape[1] - width) // 2
+    return values[top : top + height, left : left + width]

@@ -1,0 +1,171 @@
+"""Where the faces of a picture are: MTCNN (Zhang et al., 2016), three networks in a row.
+
+PNet scans the picture at many sizes, so that a face of any size fits its 12 x 12 window once; RNet
+and ONet look again at the candidates. After each, boxes that overlap are one face: the most
+probable stays. Weights and constants are those of facenet-pytorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d
+
+from withhold.media.decode.pictures import sized_between
+from withhold.media.samples import ByteArray, FloatArray
+from withhold.media.weights import PackageFile, load_into
+from withhold.nets.mtcnn import ONet, PNet, RNet
+
+_WINDOW, _STEP, _SHRINK = 12, 2, 0.709
+# Candidates that a network looks at in one go; memory, not speed.
+_BATCH = 512
+
+
+def _file(name: str, sha256: str) -> PackageFile:
+    return PackageFile(
+        "facenet_pytorch", f"data/{name}.pt", sha256, "facenet-pytorch==2.6.0", "MIT"
+    )
+
+
+FILES = {
+    "pnet": _file("pnet", "a2a71925e0b9996a42f63e47efc1ca19043e69558b5c523b978d611dfae49c8f"),
+    "rnet": _file("rnet", "bbb937de72efc9ef83b186c49f5f558467a1d7e3453a8ece0d71a886633f6a86"),
+    "onet": _file("onet", "165bfbe42940416ccfb977545cf0e976d5bf321f67083ae2aaaa5c764280118d"),
+}
+
+
+class FaceDetector:
+    """Finds faces of `least_face` pixels and more; may be used from several threads at once.
+
+    A picture whose shorter side is under `least_side` is made larger first, since in a thumbnail
+    even a large face has few pixels. One whose longer side is over `most_side` is made smaller,
+    which bounds time and memory.
+    """
+
+    def __init__(
+        self,
+        *,
+        least_face: int = 20,
+        thresholds: tuple[float, float, float] = (0.6, 0.7, 0.7),
+        least_side: int = 120,
+        most_side: int = 1600,
+    ) -> None:
+        self.least_face, self.thresholds = least_face, thresholds
+        self.least_side, self.most_side = least_side, most_side
+        self._pnet, self._rnet, self._onet = PNet(), RNet(), ONet()
+        for name, network in zip(FILES, (self._pnet, self._rnet, self._onet), strict=True):
+            load_into(network, FILES[name].locate())
+            network.eval().requires_grad_(False)
+
+    @torch.inference_mode()
+    def boxes(self, pixels: ByteArray) -> FloatArray:
+        """Faces of a picture (h, w, 3): (k, 5), x0, y0, x1, y1 and probability; the surest first.
+
+        Boxes are in pixels of the picture as given, and inside it.
+        """
+        sized = sized_between(pixels, least=self.least_side, most=self.most_side)
+        picture = torch.tensor(sized).permute(2, 0, 1)[None].float()
+        found, moves = self._look(picture, self._scan(picture), self._rnet, self.thresholds[1])
+        distinct = _distinct(found, 0.7)
+        found = _square(_moved(found[distinct], moves[distinct]))
+        found = _moved(*self._look(picture, found, self._onet, self.thresholds[2]))
+        boxes: FloatArray = found[_distinct(found, 0.7, of_the_smaller=True)].numpy()
+        height, width = pixels.shape[:2]
+        scale = np.array([width / sized.shape[1], height / sized.shape[0]] * 2, np.float32)
+        boxes[:, :4] = np.clip(boxes[:, :4] * scale, 0, [width, height] * 2)
+        return boxes
+
+    def _scan(self, picture: Tensor) -> Tensor:
+        """Candidates (k, 5) of PNet at every size of the picture, as squares."""
+        height, width = picture.shape[2:]
+        some = [torch.empty(0, 9)]
+        for scale in self._scales(min(height, width)):
+            size = (int(height * scale + 1), int(width * scale + 1))
+            moves, probability = self._pnet(_input(adaptive_avg_pool2d(picture, size)))
+            y, x = torch.nonzero(probability[0] >= self.thresholds[0], as_tuple=True)
+            corner = torch.stack([x, y], dim=1) * _STEP
+            box = [(corner + 1) / scale, (corner + _WINDOW) / scale]
+            candidates = torch.cat(
+                [torch.cat(box, dim=1).floor(), probability[0, y, x, None], moves[0, :, y, x].T],
+                dim=1,
+            )
+            some.append(candidates[_distinct(candidates, 0.5)])
+        found = torch.cat(some)
+        found = found[_distinct(found, 0.7)]
+        sides = (found[:, 2:4] - found[:, :2]).repeat(1, 2)
+        return _square(torch.cat([found[:, :4] + found[:, 5:] * sides, found[:, 4:5]], dim=1))
+
+    def _scales(self, shorter: int) -> Iterator[float]:
+        scale = _WINDOW / self.least_face
+        while shorter * scale >= _WINDOW:
+            yield scale
+            scale *= _SHRINK
+
+    def _look(
+        self, picture: Tensor, boxes: Tensor, network: RNet | ONet, threshold: float
+    ) -> tuple[Tensor, Tensor]:
+        """The boxes (k, 5) that a network takes for faces, and how it would move them (k, 4)."""
+        crops, kept = _crops(picture, boxes, network.side)
+        looks = [network(some) for some in crops.split(_BATCH)]
+        moves, probability = (torch.cat(part) for part in zip(*looks, strict=True))
+        face = probability > threshold
+        found = torch.cat([boxes[kept][face, :4], probability[face, None]], dim=1)
+        return found, moves[face]
+
+
+def _moved(boxes: Tensor, moves: Tensor) -> Tensor:
+    sides = (boxes[:, 2:4] - boxes[:, :2] + 1).repeat(1, 2)
+    return torch.cat([boxes[:, :4] + moves * sides, boxes[:, 4:]], dim=1)
+
+
+def _input(pixels: Tensor) -> Tensor:
+    return (pixels - 127.5) / 128
+
+
+def _crops(picture: Tensor, boxes: Tensor, side: int) -> tuple[Tensor, list[int]]:
+    """What the boxes show, (k', 3, side, side), and which of them show anything."""
+    height, width = picture.shape[2:]
+    crops, kept = [torch.empty(0, 3, side, side)], []
+    # The weights were trained with corners that count from 1.
+    for i, (x0, y0, x1, y1) in enumerate(boxes[:, :4].trunc().int().tolist()):
+        left, top = max(x0, 1) - 1, max(y0, 1) - 1
+        right, bottom = min(x1, width), min(y1, height)
+        if right > left and bottom > top:
+            crops.append(adaptive_avg_pool2d(picture[:, :, top:bottom, left:right], side))
+            kept.append(i)
+    return _input(torch.cat(crops)), kept
+
+
+def _square(boxes: Tensor) -> Tensor:
+    """Boxes about the same middle, as wide and high as the longer side."""
+    sides = boxes[:, 2:4] - boxes[:, :2]
+    longer = sides.amax(dim=1, keepdim=True)
+    corner = boxes[:, :2] + (sides - longer) / 2
+    return torch.cat([corner, corner + longer, boxes[:, 4:]], dim=1)
+
+
+def _distinct(boxes: Tensor, most: float, *, of_the_smaller: bool = False) -> Tensor:
+    """Which boxes stay when no two may overlap by more than `most`; the most probable first.
+
+    Overlap is the common area over that of both together, or over that of the smaller one.
+    """
+    values = boxes.numpy()
+    area = np.prod(np.maximum(values[:, 2:4] - values[:, :2], 0), axis=1)
+    # Boxes that show the same, being cut off at the edge, are as probable: then the tightest.
+    order = np.lexsort((area, -values[:, 4]))
+    stay = []
+    while len(order):
+        first, order = order[0], order[1:]
+        stay.append(int(first))
+        corner = np.maximum(values[first, :2], values[order, :2])
+        opposite = np.minimum(values[first, 2:4], values[order, 2:4])
+        common = np.prod(np.maximum(opposite - corner, 0), axis=1)
+        if of_the_smaller:
+            whole = np.minimum(area[first], area[order])
+        else:
+            whole = area[first] + area[order] - common
+        order = order[common <= most * whole]
+    return torch.tensor(stay, dtype=torch.long)

@@ -1,0 +1,164 @@
+"""Where an image anonymiser acts: on the whole image, or on the faces in it.
+
+    y[i, j] = changed[i, j] where the mask is true, else x[i, j]
+
+A face's box is scaled about its centre so that it has `area` times its area: MaSS (Table 5)
+removes 1, 0.36 and 0.09 of it. In a clip the boxes are found frame by frame and then made one track
+a face, so that a face missed in some frames is not shown there, and the change does not flicker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.errors import UserError
+from withhold.media.samples import BadMedia, ByteArray
+
+Boxes = npt.NDArray[np.floating]  # (k, 5): x0, y0, x1, y1, score
+Where = Literal["whole", "faces"]
+Missing = Literal["whole", "keep", "refuse"]
+Mask = npt.NDArray[np.bool_]
+Track = tuple[list[int], list[npt.NDArray[np.float64]]]  # frames, and the box in each
+
+
+class Faces(Protocol):
+    """What finds faces."""
+
+    def boxes(self, pixels: ByteArray) -> Boxes:
+        """Boxes of the faces of an image (h, w, 3): (k, 5), x0, y0, x1, y1 in pixels, score."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """`where` to act; of a face, `area` times its box.
+
+    `missing` says what becomes of an image (or a whole clip) in which no face is found: "whole"
+    changes all of it, since a face that was overlooked must not get out; "keep" leaves it as it
+    is; "refuse" raises BadMedia, so that it is left out of the release and listed.
+    """
+
+    where: Where = "whole"
+    area: float = 1.0
+    missing: Missing = "whole"
+    faces: Faces | None = None
+
+    def __post_init__(self) -> None:
+        if self.where == "faces" and self.faces is None:
+            raise UserError("a region of faces needs something that finds faces")
+        if not self.area > 0:
+            raise UserError(f"the area of a region is above 0, not {self.area}")
+
+    def masks(self, frames: ByteArray) -> Mask:
+        """Where to act in frames (t, h, w, 3): (t, h, w). A still image is a clip of one frame."""
+        shape = frames.shape[:3]
+        if self.where == "whole" or self.faces is None:
+            return np.ones(shape, np.bool_)
+        found = track_boxes([self.faces.boxes(frame) for frame in frames])
+        if any(len(boxes) for boxes in found):
+            size = (shape[1], shape[2])
+            return np.stack([boxes_mask(size, boxes, self.area) for boxes in found])
+        if self.missing == "refuse":
+            raise BadMedia("no face is found")
+        return np.full(shape, self.missing == "whole")
+
+
+def boxes_mask(shape: tuple[int, int], boxes: Boxes, area: float = 1.0) -> Mask:
+    """Pixels of an image of `shape` (h, w) in any of the boxes (k, 4 or more) scaled to `area`.
+
+    A pixel that a box touches is in it: no rim of the face is left.
+    """
+    out = np.zeros(shape, np.bool_)
+    for x0, y0, x1, y1 in np.asarray(boxes, np.float64)[:, :4]:
+        left, right = _scaled(x0, x1, area, shape[1])
+        top, bottom = _scaled(y0, y1, area, shape[0])
+        out[top:bottom, left:right] = True
+    return out
+
+
+def apply_in(pixels: ByteArray, changed: ByteArray, mask: Mask) -> ByteArray:
+    """`changed` (..., h, w, 3) where the mask (..., h, w) is true, else `pixels`."""
+    return np.where(mask[..., None], changed, pixels)
+
+
+def track_boxes(
+    per_frame: Sequence[Boxes], *, overlap: float = 0.3, smooth: int = 5
+) -> list[npt.NDArray[np.float64]]:
+    """One box a face in every frame, from what was found in each: lists of (k, 5), one a frame.
+
+    A box continues the track whose last box it overlaps most, as that was or as it would have moved
+    on (intersection over union at least `overlap`, the best pairs first), else it begins a track.
+    Frames between are filled by linear
+    interpolation, frames before and behind with the first and last box, and the corners smoothed by
+    a running mean over `smooth` frames. A face that jumps further than its size becomes two tracks,
+    both of which last the whole clip: too much is covered rather than too little.
+    """
+    tracks: list[Track] = []
+    for t, found in enumerate(per_frame):
+        boxes = np.asarray(found, np.float64).reshape(-1, 5)
+        last = np.array([seen[-1] for _, seen in tracks]).reshape(-1, 5)
+        ahead = np.array([_moved_on(track, t) for track in tracks]).reshape(-1, 5)
+        alike = np.maximum(box_overlaps(last, boxes), box_overlaps(ahead, boxes))
+        free = set(range(len(boxes)))
+        for pair in np.argsort(-alike, axis=None, kind="stable"):
+            track, box = divmod(int(pair), len(boxes))
+            if alike[track, box] < overlap:
+                break
+            # Neither of the two may have a better match in this frame already.
+            if box in free and tracks[track][0][-1] < t:
+                free.remove(box)
+                tracks[track][0].append(t)
+                tracks[track][1].append(boxes[box])
+        tracks += [([t], [boxes[box]]) for box in sorted(free)]
+    frames = np.arange(len(per_frame))
+    whole = np.empty((len(per_frame), len(tracks), 5))
+    for i, (when, seen) in enumerate(tracks):
+        values = np.array(seen)
+        filled = np.stack([np.interp(frames, when, values[:, c]) for c in range(5)], axis=1)
+        whole[:, i] = _running_mean(filled, smooth)
+    return list(whole)
+
+
+def box_overlaps(one: Boxes, other: Boxes) -> npt.NDArray[np.float64]:
+    """Intersection over union of every two boxes: (n, 4 or more), (m, 4 or more) to (n, m)."""
+    a, b = np.asarray(one, np.float64)[:, None, :4], np.asarray(other, np.float64)[None, :, :4]
+    sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
+    both = np.prod(np.maximum(sides, 0), axis=-1)
+    size_a, size_b = (np.prod(np.maximum(v[..., 2:] - v[..., :2], 0), axis=-1) for v in (a, b))
+    shared: npt.NDArray[np.float64] = both / np.maximum(size_a + size_b - both, 1e-12)
+    return shared
+
+
+def _moved_on(track: Track, frame: int) -> npt.NDArray[np.float64]:
+    """Where a track is by `frame` if it goes on as in the last few boxes seen of it."""
+    when, seen = track[0][-5:], track[1][-5:]
+    if len(when) < 2:
+        return seen[-1]
+    speed = (seen[-1] - seen[0]) / (when[-1] - when[0])
+    return seen[-1] + speed * (frame - when[-1])
+
+
+def _running_mean(values: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+    """Mean over `width` neighbours, (t, c); towards the ends over fewer, as many on both sides.
+
+    Symmetric windows leave a straight movement as it is.
+    """
+    t = np.arange(len(values))
+    half = np.minimum(np.minimum(t, t[::-1]), width // 2)
+    total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+    means: npt.NDArray[np.float64] = (total[t + half + 1] - total[t - half]) / (2 * half + 1)[
+        :, None
+    ]
+    return means
+
+
+def _scaled(low: float, high: float, area: float, side: int) -> tuple[int, int]:
+    """The pixels of low..high scaled about the middle by sqrt(area), cut at 0 and `side`."""
+    middle, half = (low + high) / 2, (high - low) / 2 * area**0.5
+    # Rounding errors of the scaling must not touch one more pixel.
+    first, stop = np.floor(round(middle - half, 6)), np.ceil(round(middle + half, 6))
+    return int(np.clip(first, 0, side)), int(np.clip(stop, 0, side))

@@ -1,0 +1,195 @@
+"""Sound filters that hide the voice: white noise, a masked stretch, the McAdams transform.
+
+Each takes a Sound to one as long, at the same rate. What is random is handed in as numbers, so the
+caller can derive it from a key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.errors import UserError
+from withhold.media.samples import FloatArray, Sound
+
+Doubles = npt.NDArray[np.float64]
+# Frames of the McAdams transform at once: the memory of a long recording stays bounded.
+_FRAMES = 1024
+
+
+def white_noise(
+    sound: Sound,
+    noise: FloatArray,
+    *,
+    zone: tuple[float, float] = (0.2, 0.8),
+    snr: float | None = None,
+) -> Sound:
+    """Add noise between the shares `zone` of the sound; `noise` (t,) is standard normal.
+
+    Without `snr` it is the NoiseAug of nlpaug with its defaults, which MaSS used (Table 6): the
+    noise is the inverse Fourier transform of a normal *real* spectrum. Over a zone of N samples its
+    deviation is 1 / sqrt(N), whatever the loudness of the sound; it mirrors itself about the
+    zone's middle; and the last sample of an odd zone has none.
+
+    With `snr` the samples of `noise` are added as they are, scaled so that the power of the sound
+    in the zone over that of the noise is `snr` in dB. Silence stays silent.
+    """
+    first, stop = _stretch(sound, zone)
+    added = np.asarray(noise, np.float64)[: stop - first]
+    if len(added) < stop - first:
+        raise ValueError(f"noise has {len(added)} samples, {stop - first} are needed")
+    out = sound.samples.astype(np.float32)
+    if snr is None:
+        even = (stop - first) // 2 * 2
+        if even:
+            out[first : first + even] += np.fft.irfft(added[: even // 2 + 1], even)
+    elif stop > first:
+        power = np.mean(np.square(sound.samples[first:stop], dtype=np.float64))
+        drawn = max(float(np.mean(np.square(added))), 1e-30)
+        out[first:stop] += added * np.sqrt(power / drawn * 10 ** (-snr / 10))
+    return Sound(out, sound.rate)
+
+
+def mask(
+    sound: Sound, *, ratio: float = 0.5, start: float, noise: FloatArray | None = None
+) -> Sound:
+    """Replace one stretch of `ratio` of the sound by zeros, or by `noise` (t,) where given.
+
+    `start` in [0, 1] says where: 0 at the beginning, 1 at the end. nlpaug's MaskAug, which MaSS
+    used (Table 6, ratio 0.5), by default puts standard normal noise there, not zeros.
+    """
+    if not 0 <= ratio <= 1:
+        raise UserError(f"the ratio of a mask is from 0 to 1, not {ratio}")
+    total = len(sound.samples)
+    length = round(ratio * total)
+    first = min(int(start * (total - length + 1)), total - length)
+    out = sound.samples.astype(np.float32)
+    out[first : first + length] = 0 if noise is None else noise[:length]
+    return Sound(out, sound.rate)
+
+
+def mcadams(
+    sound: Sound,
+    coefficient: float = 0.8,
+    *,
+    order: int = 20,
+    window: float = 0.02,
+    hop: float = 0.01,
+) -> Sound:
+    """Move the formants: the baseline B2 of the VoicePrivacy challenge (Patino et al., 2021).
+
+    Every frame of `window` seconds is split by linear prediction (Burg, as in B2) into a residual
+    and an all-pole filter. Each pole r exp(±i angle) that is not real goes to
+    r exp(±i angle^coefficient), the residual runs through the new filter, and the frames are
+    overlapped and added under root-Hann windows. Angles are in radians, so for a coefficient below
+    1 formants below rate / 2 pi Hz rise, and those above fall. A coefficient of 1 changes nothing.
+
+    Two liberties: the ends are padded where B2 drops the first and last frames, and the result has
+    the peak that the sound had, where B2 gives every file the peak 1.
+    """
+    if not 0 < hop <= window:
+        raise UserError(f"the hop of mcadams ({hop} s) is above 0 and no longer than its window")
+    width, step = max(round(window * sound.rate), 2), max(round(hop * sound.rate), 1)
+    step = min(step, width)
+    total = len(sound.samples)
+    if total == 0:
+        return Sound(sound.samples.copy(), sound.rate)
+    # Zeros before and behind, so that every sample is in as many frames as any other.
+    count = -(-(total + width - step) // step)
+    padded = np.zeros((count - 1) * step + width)
+    padded[width - step : width - step + total] = sound.samples
+    # The middles of the Hann window's bins: nowhere zero, so a hop of a whole window works too.
+    taper = np.sin(np.pi * (np.arange(width) + 0.5) / width)
+    share = taper**2
+    out, weight = np.zeros_like(padded), np.zeros_like(padded)
+    frames = np.lib.stride_tricks.sliding_window_view(padded, width)[::step]
+    for start in range(0, count, _FRAMES):
+        some = frames[start : start + _FRAMES] * taper
+        moved = _moved(some, coefficient, min(order, width - 1)) * taper
+        for i, frame in enumerate(moved, start):
+            out[i * step : i * step + width] += frame
+            weight[i * step : i * step + width] += share
+    out = (out / weight)[width - step : width - step + total]
+    before, after = np.abs(sound.samples).max(), np.abs(out).max()
+    if after > 0:
+        out *= before / after
+    return Sound(out.astype(np.float32), sound.rate)
+
+
+def linear_prediction(frames: Doubles, order: int) -> Doubles:
+    """Burg's prediction-error filters of frames (f, n): (f, order + 1), first coefficient 1.
+
+    Its poles never lie outside the unit circle. A silent frame gets 1, 0, 0, ...
+    """
+    filters = np.zeros((len(frames), order + 1))
+    filters[:, 0] = 1
+    forward, backward = frames[:, 1:], frames[:, :-1]
+    for m in range(order):
+        power = _products(forward, forward) + _products(backward, backward)
+        cross = -2 * _products(forward, backward)
+        # Where nothing is left to predict (or only what underflows), the reflection is 0.
+        reflection = np.divide(cross, power, out=np.zeros_like(cross), where=power > 1e-200)
+        reflection = reflection[:, None]
+        filters[:, 1 : m + 2] += reflection * filters[:, m::-1]
+        forward, backward = (
+            (forward + reflection * backward)[:, 1:],
+            (backward + reflection * forward)[:, :-1],
+        )
+    return filters
+
+
+def _moved(frames: Doubles, coefficient: float, order: int) -> Doubles:
+    """Frames (f, n) with the angles of their poles raised to the power of the coefficient."""
+    old = linear_prediction(frames, order)
+    companion = np.zeros((len(frames), order, order))
+    companion[:, 0] = -old[:, 1:]
+    companion[:, range(1, order), range(order - 1)] = 1
+    poles = np.linalg.eigvals(companion).astype(np.complex128)
+    angle = np.angle(poles)
+    moved = np.minimum(np.abs(angle) ** coefficient, np.pi) * np.sign(angle)
+    poles = np.where(poles.imag == 0, poles, np.abs(poles) * np.exp(1j * moved))
+    return _all_pole(_residual(frames, old), _polynomial(poles))
+
+
+def _polynomial(roots: npt.NDArray[np.complex128]) -> Doubles:
+    """The monic polynomials with these roots, (f, p) to (f, p + 1); roots come in pairs."""
+    f, p = roots.shape
+    found = np.zeros((f, p + 1), np.complex128)
+    found[:, 0] = 1
+    for k in range(p):
+        found[:, 1 : k + 2] -= roots[:, k, None] * found[:, : k + 1]
+    return found.real
+
+
+def _residual(frames: Doubles, filters: Doubles) -> Doubles:
+    """e[t] = sum_k a[k] x[t - k], each frame with its own filter."""
+    out = filters[:, :1] * frames
+    for k in range(1, filters.shape[1]):
+        out[:, k:] += filters[:, k, None] * frames[:, :-k]
+    return out
+
+
+def _all_pole(residual: Doubles, filters: Doubles) -> Doubles:
+    """x[t] = e[t] - sum_{k > 0} a[k] x[t - k], one step for all frames at once."""
+    f, n = residual.shape
+    order = filters.shape[1] - 1
+    latest_last = np.ascontiguousarray(filters[:, :0:-1])
+    out = np.zeros((f, order + n))
+    for t in range(n):
+        past = _products(latest_last, out[:, t : t + order])
+        out[:, order + t] = residual[:, t] - past
+    return out[:, order:]
+
+
+def _products(one: Doubles, other: Doubles) -> Doubles:
+    """Inner products of the rows, (f, n) and (f, n) to (f,)."""
+    found: Doubles = np.einsum("fn,fn->f", one, other)
+    return found
+
+
+def _stretch(sound: Sound, zone: tuple[float, float]) -> tuple[int, int]:
+    """First sample of the zone, and the one behind its last."""
+    low, high = zone
+    if not 0 <= low <= high <= 1:
+        raise UserError(f"the zone of the noise is two shares in order from 0 to 1, not {zone}")
+    return int(len(sound.samples) * low), int(len(sound.samples) * high)

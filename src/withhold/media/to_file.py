@@ -1,0 +1,152 @@
+"""Media to a dataset file: streamed, resumable, and bad media listed beside it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from withhold.atomic import write_bytes
+from withhold.data.files import open_sink
+from withhold.dataset import Dataset
+from withhold.errors import UserError
+from withhold.media.extract import METADATA, Job, check_some, note_of, train_rows, with_parts
+from withhold.media.extractors.extractor import Extractor
+from withhold.media.moments import Moments
+from withhold.media.parts import Parts
+from withhold.media.pipeline import Block, Skipped, blocks
+from withhold.progress import Progress
+
+FEATURES = "x"
+# A part is written when it holds so many bytes of features, or so many seconds of work.
+_BYTES, _SECONDS = 32 * 2**20, 3.0
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What became of an extraction."""
+
+    records: int
+    features: int
+    resumed: int  # items that an earlier run had done
+    skipped: list[Skipped]
+    errors: Path | None  # the list of them
+
+
+def errors_path(output: Path) -> Path:
+    """Where the list of what was skipped goes."""
+    return output.with_name(f"{output.stem}.errors.csv")
+
+
+def extract_to(
+    job: Job, output: Path, *, strict: bool = False, progress: Progress, workers: int | None = None
+) -> Extraction:
+    """Extract into `output`; a killed run goes on where it was when this is called again.
+
+    With `strict`, the first medium that cannot be used is an error.
+    """
+    parts = Parts(output.with_name(f"{output.name}.partial"), job.fingerprint())
+    resumed = parts.stop
+    if resumed:
+        progress.say(f"resuming from {parts.folder}: {resumed:,} of {len(job.collection):,} done")
+    _refuse(job, parts.skipped(), strict)
+    with progress.stage(job.extractor.name, len(job.collection)) as bar:
+        bar.advance(resumed)
+        for some in _gathered(job, resumed, workers):
+            parts.write(some)
+            skipped = [s for block in some for s in block.skipped]
+            bar.advance(some[-1].stop - some[0].start)
+            _refuse(job, skipped, strict)
+    skipped = parts.skipped()
+    check_some(job, parts.records, skipped)
+    blank = with_parts(job, parts.labels(), progress)
+    fitted = _with_statistics(job.extractor, parts, blank)
+    _write(job, fitted, parts, blank, skipped, output, progress)
+    listed = list_skipped(skipped, errors_path(output))
+    parts.remove()
+    return Extraction(len(blank), fitted.dimension, resumed, skipped, listed)
+
+
+def _gathered(job: Job, start: int, workers: int | None) -> Iterator[list[Block]]:
+    """Blocks in heaps that are worth a file."""
+    held: list[Block] = []
+    size, began = 0, time.monotonic()
+    for block in blocks(job.collection, job.extractor, job.cutting, start=start, workers=workers):
+        held.append(block)
+        size += block.raw.nbytes
+        if size >= _BYTES or time.monotonic() - began >= _SECONDS:
+            yield held
+            held, size, began = [], 0, time.monotonic()
+    if held:
+        yield held
+
+
+def _with_statistics(extractor: Extractor, parts: Parts, blank: Dataset) -> Extractor:
+    if not extractor.lacks_statistics:
+        return extractor
+    train, moments, row = train_rows(blank), Moments(extractor.dimension), 0
+    for raw, _ in parts.read():
+        moments.add(raw[train[row : row + len(raw)]])
+        row += len(raw)
+    return extractor.with_statistics(moments.mean, moments.deviation)
+
+
+def _write(
+    job: Job,
+    fitted: Extractor,
+    parts: Parts,
+    blank: Dataset,
+    skipped: list[Skipped],
+    output: Path,
+    progress: Progress,
+) -> None:
+    """The dataset file: features finished, labels as they are, the split as it was asked for."""
+    table = blank.table
+    others = [f for f in blank.schema if f.name not in blank.layout.columns]
+    if FEATURES in [f.name for f in others]:
+        raise UserError(f"'{FEATURES}' names a label of {job.collection.name} and the features;"
+                        " rename the label")  # fmt: skip
+    kind = pa.list_(pa.float32(), fitted.dimension)
+    schema = pa.schema([pa.field(FEATURES, kind), *others])
+    row = 0
+    with (
+        open_sink(output, schema, metadata={METADATA: note_of(job, fitted, skipped)}) as sink,
+        progress.stage(f"writing {output.name}", len(blank)) as bar,
+    ):
+        for raw, _ in parts.read():
+            x = np.ascontiguousarray(fitted.finish(raw))
+            some = table.slice(row, len(x))
+            columns = [pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1])]
+            columns += [some[f.name].combine_chunks() for f in others]
+            sink.write(pa.RecordBatch.from_arrays(columns, schema=schema))
+            row += len(x)
+            bar.advance(len(x))
+
+
+def _refuse(job: Job, skipped: list[Skipped], strict: bool) -> None:
+    if strict and skipped:
+        raise UserError(
+            f"{skipped[0].name} of {job.collection.name} cannot be used: {skipped[0].reason}"
+            " (--strict)"
+        )
+
+
+def list_skipped(skipped: list[Skipped], path: Path) -> Path | None:
+    """Write the list of what was skipped; remove an older one where there is nothing to list."""
+    if not skipped:
+        with suppress(OSError):
+            path.unlink()
+        return None
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["file", "reason"])
+    writer.writerows((s.name, s.reason) for s in skipped)
+    write_bytes(path, text.getvalue().encode(errors="replace"))
+    return path

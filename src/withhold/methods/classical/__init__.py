@@ -1,0 +1,49 @@
+"""The classical anonymisers: filters on media, which learn nothing, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from withhold.errors import UserError, did_you_mean, listing
+from withhold.methods.classical.blacken import BlackenModifier
+from withhold.methods.classical.blur import BlurModifier
+from withhold.methods.classical.downsample import DownsampleModifier
+from withhold.methods.classical.mask import MaskModifier
+from withhold.methods.classical.mcadams import McAdamsModifier
+from withhold.methods.classical.media_modifier import MediaConfig, MediaModifier
+from withhold.methods.classical.pixelate import PixelateModifier
+from withhold.methods.classical.white_noise import WhiteNoiseModifier
+from withhold.methods.registry import checked_settings
+
+__all__ = ["CLASSICAL", "MediaConfig", "MediaModifier", "classical_config"]
+
+CLASSICAL: dict[str, type[MediaModifier[Any]]] = {
+    kind.method: kind
+    for kind in (
+        BlurModifier,
+        DownsampleModifier,
+        BlackenModifier,
+        PixelateModifier,
+        WhiteNoiseModifier,
+        MaskModifier,
+        McAdamsModifier,
+    )
+}
+
+
+def classical_config(name: str, settings: Mapping[str, Any] | None = None) -> MediaConfig:
+    """An anonymiser's settings from a mapping; `preset: NAME` is filled in first.
+
+    >>> classical_config("blur", {"preset": "adience-weak"}).kernel
+    11
+    """
+    if name not in CLASSICAL:
+        raise UserError(
+            f"there is no anonymiser '{name}'{did_you_mean(name, CLASSICAL)}"
+            f" (anonymisers: {listing(CLASSICAL)})"
+        )
+    kind: Any = CLASSICAL[name]  # the class itself says what its settings are
+    config = checked_settings(name, kind, settings)
+    assert isinstance(config, MediaConfig)
+    return config

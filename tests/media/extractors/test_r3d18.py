@@ -1,0 +1,96 @@
+"""r3d18: the contract (on small frames, for speed), loading weights, and refusing to guess them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from contracts.extractor import ExtractorContract
+from withhold.errors import UserError
+from withhold.media.extractors.extractor import Extractor
+from withhold.media.extractors.r3d18 import R3D18, R3D18Config
+from withhold.media.samples import Clip, Sample
+from withhold.media.weights import file_hash
+from withhold.nets.r3d18 import random_r3d18
+
+
+class Small(R3D18):
+    side = 16
+
+
+def clips(n: int, seed: int) -> list[Sample]:
+    rng = np.random.default_rng(seed)
+    return [Clip(rng.integers(0, 256, (16 + i, 20 + i, 24, 3), np.uint8)) for i in range(n)]
+
+
+class TestR3D18(ExtractorContract):
+    @classmethod
+    def make(cls) -> Extractor:
+        return Small(R3D18Config(random=True))
+
+    @classmethod
+    def samples(cls, n: int, seed: int) -> list[Sample]:
+        return clips(n, seed)
+
+
+def test_the_network_is_given_what_the_paper_says() -> None:
+    extractor = R3D18(R3D18Config(random=True))
+    frames = np.empty((40, 56, 80, 3), np.uint8)
+    frames[...] = np.arange(40)[:, None, None, None]
+    frames[..., 1] = 255
+    x = extractor.prepare(Clip(frames))
+    assert x.shape == (3, 16, 112, 112)
+    assert x.dtype == np.float32
+    # Every other frame from the middle of 40: frames 4, 6, …, 34, less Kinetics' mean.
+    red = (np.arange(4, 36, 2) / 255 - 0.43216) / 0.22803
+    np.testing.assert_allclose(x[0], np.broadcast_to(red[:, None, None], (16, 112, 112)), atol=1e-5)
+    np.testing.assert_allclose(x[1], (1 - 0.394666) / 0.22145, atol=1e-5)
+    features = extractor.forward([x])
+    assert features.shape == (1, extractor.dimension) == (1, 512)
+    assert np.linalg.norm(features) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("suffix", [".pth", ".safetensors"])
+def test_a_file_of_weights_is_loaded(suffix: str, tmp_path: Path) -> None:
+    # As torchvision publishes them: with the head of 400 classes, which no feature needs.
+    state = random_r3d18(3, classes=400).state_dict()
+    path = tmp_path / f"weights{suffix}"
+    if suffix == ".pth":
+        torch.save(state, path)
+    else:
+        safetensors.torch.save_file(state, path)
+    extractor = Small(R3D18Config(weights=str(path)))
+    assert extractor.fingerprint == file_hash(path)
+    inputs = [extractor.prepare(clip) for clip in clips(2, 0)]
+    network = random_r3d18(3).eval()
+    with torch.inference_mode():
+        expected = network(torch.from_numpy(np.stack(inputs))).numpy()
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(extractor.forward(inputs), expected, atol=1e-6)
+
+
+def test_a_file_of_another_network_is_refused(tmp_path: Path) -> None:
+    state = random_r3d18(0).state_dict()
+    del state["layer3.1.conv2.0.weight"]
+    path = tmp_path / "weights.safetensors"
+    safetensors.torch.save_file(state, path)
+    with pytest.raises(UserError, match=r"lacks 'layer3.1.conv2.0.weight'"):
+        R3D18(R3D18Config(weights=str(path)))
+
+
+def test_random_weights_must_be_asked_for() -> None:
+    with pytest.raises(UserError, match=r"--weights, or say random=true"):
+        R3D18()
+    with pytest.raises(UserError, match="give one"):
+        R3D18(R3D18Config(weights="x.pth", random=True))
+
+
+def test_seeds_give_other_networks() -> None:
+    one, two = (Small(R3D18Config(random=True, seed=seed)) for seed in (0, 1))
+    assert one.fingerprint != two.fingerprint
+    (clip,) = clips(1, 0)
+    assert np.abs(one.forward([one.prepare(clip)]) - two.forward([two.prepare(clip)])).max() > 0.01

@@ -1,0 +1,45 @@
+"""Every classical anonymiser keeps the contract."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from contracts.media_modifier import MediaModifierContract
+from withhold.methods.classical import CLASSICAL
+
+KEYED = {"white-noise", "mask"}
+
+
+def _contract(name: str) -> type[MediaModifierContract]:
+    body = {"method": name, "keyed": name in KEYED, "__module__": __name__}
+    if name == "blacken":
+        body["config"] = {"region": "whole"}
+    return type(f"Test{name.title().replace('-', '')}", (MediaModifierContract,), body)
+
+
+# One class a method, so that a failure names it: TestBlur::test_…
+globals().update({cls.__name__: cls for cls in map(_contract, CLASSICAL)})
+
+
+class TestNoiseAtARatio(MediaModifierContract):
+    method = "white-noise"
+    config: ClassVar[dict[str, Any]] = {"snr": 5.0, "zone": [0.0, 1.0]}
+    keyed = True
+
+
+class TestMaskWithNoise(MediaModifierContract):
+    method = "mask"
+    config: ClassVar[dict[str, Any]] = {"preset": "mass"}
+    keyed = True
+
+
+class TestDrawnMcAdams(MediaModifierContract):
+    method = "mcadams"
+    config: ClassVar[dict[str, Any]] = {"preset": "voiceprivacy-random"}
+    keyed = True
+
+
+class TestBlackFaces(MediaModifierContract):
+    """With the detector that ships; noise has no face, so all of it goes."""
+
+    method = "blacken"
