@@ -33,9 +33,9 @@ def test_a_frame_is_treated_alike_whatever_is_beside_it() -> None:
 def test_frames_are_blurred_and_a_fifth_grey() -> None:
     rng = np.random.default_rng(0)
     noise = np.random.default_rng(1).integers(0, 256, (1, 112, 112, 3), np.uint8)
-    views = [clip_view(Clip(noise), rng).frames for _ in range(300)]
+    views = [clip_view(Clip(noise), rng).frames for _ in range(150)]
     grey = [bool((view == view[..., :1]).all()) for view in views]
-    assert np.mean(grey) == pytest.approx(0.2, abs=0.07)
+    assert np.mean(grey) == pytest.approx(0.2, abs=0.1)
     rough = [float(view.std()) for view, is_grey in zip(views, grey, strict=True) if not is_grey]
     # From hardly at all (sigma 0.1) to a lot (sigma 2).
     assert max(rough) > 0.9 * noise.std()

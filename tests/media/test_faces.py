@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from media.drawn_face import drawn_face
 
+from media.drawn_face import drawn_face
 from withhold.media.decode.pictures import decode_picture
 from withhold.media.faces import FaceDetector
 from withhold.media.samples import ByteArray

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ def test_equidistant_windows_reach_from_the_start_to_the_end(count: int, n: int)
     assert len(windows) == n
     assert windows[0].first == 0
     assert windows[-1].last == count - 1
-    gaps = [b.first - a.first for a, b in zip(windows, windows[1:], strict=False)]
+    gaps = [b.first - a.first for a, b in pairwise(windows)]
     assert max(gaps) - min(gaps) <= 1
 
 

@@ -2,7 +2,8 @@
 
     p(c | video) = mean over its windows w of p(c | w)
 
-An attribute that changes inside a source (a face that is seen for a while) keeps an answer a record.
+An attribute that changes inside a source (a face that is seen for a while) keeps one answer a
+record.
 """
 
 from __future__ import annotations

@@ -69,7 +69,8 @@ def evaluate(
     Attackers fit on train, are chosen on val and measured on test.
 
     `average` names a column of sources (videos): what an attacker says of a record is then the
-    mean over the records of its source. `same_order` vouches for the order of records where nothing else tells which is which.
+    mean over the records of its source. `same_order` vouches for the order of records where
+    nothing else tells which is which.
     `joint` adds attributes made of several (`gender,accent`); `hidden` names the other attributes
     to measure; `id` names the column that tells records; `models` gives models of the originals
     that exist already (the frozen ones of a method); `attackers` another ladder; `certificate` the

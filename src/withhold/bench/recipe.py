@@ -30,6 +30,21 @@ class Row(BaseModel):
     paper_note: str = Field("", description="the paper's figures where its columns are others")
 
 
+class Extracted(BaseModel):
+    """An extractor of a recipe of media."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What tables call it."""
+        return self.label or self.name
+
+
 class Recipe(BaseModel):
     """A table: rows share data, method and settings, and differ in what they say."""
 
@@ -39,7 +54,7 @@ class Recipe(BaseModel):
     title: str
     kind: Literal[
         "table", "audits", "certified", "tradeoff", "external", "power", "soundness", "speed",
-        "codebook-speed", "audit-speed", "memory",
+        "codebook-speed", "audit-speed", "memory", "media", "media-speed",
     ] = "table"  # fmt: skip
     data: str = ""
     method: str = "mass"
@@ -51,12 +66,16 @@ class Recipe(BaseModel):
     ladder: Literal["full", "strong"] = Field(
         "full", description="attackers of `certified`: all of them, or trees and a network"
     )
+    extractors: tuple[Extracted, ...] = Field((), description="of `kind: media`")
+    most: int | None = Field(None, ge=1, description="media to take, of `kind: media`")
     paper_title: str = Field("", description="where the paper's figures are from")
 
     @model_validator(mode="after")
     def _table_is_whole(self) -> Recipe:
         lacking = [n for n in ("data", "measure", "rows") if not getattr(self, n)]
-        if self.kind in ("table", "audits", "certified", "tradeoff") and lacking:
+        if self.kind == "media" and not self.extractors:
+            lacking.append("extractors")
+        if self.kind in ("table", "audits", "certified", "tradeoff", "media") and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
         return self
 

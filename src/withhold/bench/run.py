@@ -54,6 +54,8 @@ KINDS = {
     "codebook-speed": ("codebook_speed", "measure_codebook_speed"),
     "audit-speed": ("audit_speed", "measure_audit_speed"),
     "memory": ("memory", "measure_memory"),
+    "media": ("media", "run_media"),
+    "media-speed": ("media_speed", "measure_media_speed"),
 }
 
 
@@ -66,7 +68,7 @@ def run_recipe(recipe: Recipe, output: Path, *, progress: Progress) -> Any:
     if recipe.kind != "table":
         module, name = KINDS[recipe.kind]
         run = getattr(import_module(f"withhold.bench.{module}"), name)
-        needs_recipe = recipe.kind in ("audits", "external", "certified", "tradeoff")
+        needs_recipe = recipe.kind in ("audits", "external", "certified", "tradeoff", "media")
         return run(*([recipe] if needs_recipe else []), output, progress=progress)
     return _run_table(recipe, output, progress)
 

@@ -80,11 +80,12 @@ def extract(
     Streams; a killed run goes on where it was. Files that cannot be used are skipped and listed in
     NAME.errors.csv beside the dataset.
     """
+    from withhold.media.collect.collection import FILE
     from withhold.media.extract import plan
     from withhold.media.to_file import extract_to
 
     check_dataset_target(output, media)
-    if ".csv" in output.suffixes:
+    if output.name.lower().endswith((".csv", ".csv.gz")):
         raise UserError(f"{output} cannot hold features in a list column; name it .parquet or .npz")
     progress = choose_progress(quiet)
     job = plan(
@@ -99,6 +100,11 @@ def extract(
         clips=clips,
         annotations=annotations,
     )
+    if job.collection.schema.names == [FILE] and not job.cutting.fields:
+        progress.say(
+            f"{job.collection.name} has no labels: read them from its names with --pattern, or"
+            " give a table of paths and labels"
+        )
     done = extract_to(job, output, strict=strict, progress=progress)
     others = getattr(job.collection, "others", 0)
     if as_json:

@@ -29,7 +29,7 @@ def read_faces(path: Path, progress: Progress, *, most: int | None = None) -> Da
     except ImportError as error:
         raise UserError(
             f"reading the faces of {path.name} needs the package pillow:"
-            ' pip install "withhold[bench]" -c constraints.txt'
+            ' pip install "withhold[media]" -c constraints.txt'
         ) from error
     try:
         table = pq.read_table(path)
@@ -44,13 +44,17 @@ def read_faces(path: Path, progress: Progress, *, most: int | None = None) -> Da
             picture = Image.open(io.BytesIO(jpeg.as_py())).convert("L")
             row[:] = np.asarray(picture.resize((SIDE, SIDE), Image.Resampling.BOX)).ravel()
             bar.advance()
+    return Dataset.from_arrays(x / 255, face_labels(table), name="faces")
+
+
+def face_labels(table: pa.Table) -> dict[str, pa.Array]:
+    """Gender, race and age group by name."""
     starts = np.searchsorted(list(AGES), table["age"].to_numpy(), side="right") - 1
-    attributes = {
+    return {
         "gender": _named(GENDERS, table["gender"].to_numpy()),
         "race": _named(RACES, table["race"].to_numpy()),
         "age": _named(tuple(AGES.values()), starts),
     }
-    return Dataset.from_arrays(x / 255, attributes, name="faces")
 
 
 def _named(names: tuple[str, ...], codes: npt.NDArray[np.int64]) -> pa.Array:

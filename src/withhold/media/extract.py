@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.dataset import Dataset
+from withhold import __version__
+from withhold.dataset import SPLIT, Dataset
 from withhold.errors import UserError, listing
 from withhold.media.collect import Collection, open_media
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.extractors.registry import extractor_from_state, extractor_type, make_extractor
 from withhold.media.moments import Moments
-from withhold.media.pipeline import Skipped, blocks, label_schema
+from withhold.media.pipeline import STUMBLES, Skipped, blocks, label_schema
 from withhold.media.samples import BadMedia
 from withhold.media.views import MediaViews
 from withhold.progress import Progress, Silent
@@ -40,6 +41,7 @@ class Job:
     def fingerprint(self) -> dict[str, Any]:
         """What decides the raw features, as JSON."""
         return {
+            "withhold": __version__,
             "media": self.collection.stamp(),
             "extractor": self.extractor.name,
             "config": self.extractor.config.model_dump(mode="json"),
@@ -79,6 +81,8 @@ def plan(
     known = label_schema(media, cutting)
     if test is not None:
         check_test(test, media, known)
+    elif SPLIT in media.schema.names and found.lacks_statistics:
+        train_rows(Dataset.from_arrays(np.zeros((len(media), 1)), media.labels(), name=media.name))
     return Job(media, _suited(found, media, cutting), cutting, test)
 
 
@@ -185,7 +189,15 @@ def with_raw_media(dataset: Dataset, path: str | Path, **how: Any) -> Dataset:
             f" {len(dataset):,} records; --raw must be the media the features were extracted from"
         )
     cutting = Cutting(fitted.kind, fitted.frames, fitted.step)
-    return replace(dataset, raw=MediaViews.of(collection, fitted, cutting, left))
+    raw = MediaViews.of(collection, fitted, cutting, left)
+    some = np.unique([0, len(dataset) // 2, len(dataset) - 1])
+    found, known = raw.features(some), dataset.x[some]
+    if not np.allclose(found, known, rtol=1e-2, atol=1e-2 * float(np.abs(known).max())):
+        raise UserError(
+            f"{path} gives other features than {dataset.name} has; --raw must be the media the"
+            " features were extracted from, in the same order"
+        )
+    return replace(dataset, raw=raw)
 
 
 def extractor_of(dataset: Dataset) -> Extractor:
@@ -229,7 +241,10 @@ def _extractor(
         if extractor is not None and extractor_type(extractor).name != fitted.name:
             raise UserError(f"{like} was made with '{fitted.name}', not with '{extractor}'")
         if settings:
-            raise UserError(f"--like takes the settings of {like}; leave out --set")
+            raise UserError(
+                f"--like takes settings and weights of {like}; leave out --set, --weights and"
+                " --download"
+            )
         return fitted
     return make_extractor(extractor or "logmel", settings)
 
@@ -246,6 +261,7 @@ def _like(path: str | Path) -> Extractor:
     if note is None:
         raise UserError(
             f"{path} does not say how its features were extracted; make it with: withhold extract"
+            " … -o NAME.parquet (an npz cannot say it)"
         )
     return extractor_from_state(json.loads(note))
 
@@ -257,6 +273,8 @@ def _suited(extractor: Extractor, collection: Collection, cutting: Cutting) -> E
     for place, item in enumerate(collection.items()):
         try:
             return extractor.suited(cutting.cut(item, place)[0][0])
-        except BadMedia:
+        except UserError:
+            raise
+        except (BadMedia, *STUMBLES):
             continue
     return extractor

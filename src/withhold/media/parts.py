@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -29,6 +28,7 @@ from withhold.media.pipeline import Block, Skipped
 
 X, NOTE = "withhold.x", b"withhold.skipped"
 _NAME = re.compile(r"part-(\d+)-(\d+)\.parquet")
+_OURS = re.compile(r"part-\d+-\d+\.(parquet|writing)|\.?plan\.json(\.partial)?")
 
 
 class Parts:
@@ -42,7 +42,7 @@ class Parts:
             note = folder / "plan.json"
             if not note.exists() or note.read_bytes() != wanted:
                 self.remove()
-                folder.mkdir()
+                folder.mkdir(exist_ok=True)
                 write_bytes(note, wanted)
         self.paths = self._sound()
 
@@ -62,7 +62,10 @@ class Parts:
         path = self.folder / f"part-{some[0].start:012d}-{some[-1].stop:012d}.parquet"
         partial = path.with_suffix(".writing")
         with writing_to(path):
-            pq.write_table(table, partial, compression="none", use_dictionary=False)
+            with partial.open("wb") as file:
+                pq.write_table(table, file, compression="none", use_dictionary=False)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(partial, path)
         self.paths.append(path)
 
@@ -94,8 +97,13 @@ class Parts:
         return [Skipped(**one) for note in notes for one in json.loads(note)]
 
     def remove(self) -> None:
-        """Leave nothing behind."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Leave nothing behind; what somebody else put into the folder stays."""
+        self.paths = []
+        for path in self.folder.iterdir():
+            if _OURS.fullmatch(path.name):
+                path.unlink()
+        with suppress(OSError):
+            self.folder.rmdir()
 
     def _sound(self) -> list[Path]:
         """Parts that follow each other and can be read; what comes after a torn one goes."""

@@ -21,10 +21,9 @@ from withhold.media.extract import METADATA, Job, check_some, note_of, train_row
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.moments import Moments
 from withhold.media.parts import Parts
-from withhold.media.pipeline import Block, Skipped, blocks
+from withhold.media.pipeline import FEATURES, Block, Skipped, blocks
 from withhold.progress import Progress
 
-FEATURES = "x"
 # A part is written when it holds so many bytes of features, or so many seconds of work.
 _BYTES, _SECONDS = 32 * 2**20, 3.0
 
@@ -65,6 +64,8 @@ def extract_to(
             bar.advance(some[-1].stop - some[0].start)
             _refuse(job, skipped, strict)
     skipped = parts.skipped()
+    if not parts.records:
+        parts.remove()  # there is nothing in it to go on from
     check_some(job, parts.records, skipped)
     blank = with_parts(job, parts.labels(), progress)
     fitted = _with_statistics(job.extractor, parts, blank)
@@ -110,9 +111,6 @@ def _write(
     """The dataset file: features finished, labels as they are, the split as it was asked for."""
     table = blank.table
     others = [f for f in blank.schema if f.name not in blank.layout.columns]
-    if FEATURES in [f.name for f in others]:
-        raise UserError(f"'{FEATURES}' names a label of {job.collection.name} and the features;"
-                        " rename the label")  # fmt: skip
     kind = pa.list_(pa.float32(), fitted.dimension)
     schema = pa.schema([pa.field(FEATURES, kind), *others])
     row = 0
@@ -133,8 +131,8 @@ def _write(
 def _refuse(job: Job, skipped: list[Skipped], strict: bool) -> None:
     if strict and skipped:
         raise UserError(
-            f"{skipped[0].name} of {job.collection.name} cannot be used: {skipped[0].reason}"
-            " (--strict)"
+            f"{skipped[0].name} of {job.collection.name} cannot be used: {skipped[0].reason};"
+            " without --strict, the same command goes on from there"
         )
 
 

@@ -25,11 +25,11 @@ from withhold.errors import UserError
 from withhold.media.collect import Collection, Item
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray
-from withhold.media.pipeline import blocks
+from withhold.media.pipeline import Augment, blocks
 from withhold.media.samples import Clip, Kind, Picture, Sample, Sound
-from withhold.progress import Progress
+from withhold.progress import Progress, Silent
 
-VERSION = "views 2"
+VERSION = "views 3"
 Rows = npt.NDArray[np.int64]
 
 
@@ -52,25 +52,37 @@ class MediaViews:
         starts = np.maximum.accumulate(np.where(begins, np.arange(len(places)), 0))
         return cls(collection, extractor, cutting, places, np.arange(len(places)) - starts)
 
+    def features(self, rows: Rows) -> FloatArray:
+        """Features of some records as they are, (len(rows), d)."""
+        return self._extract(rows, self.cutting, None, Silent(), "features again")
+
     def views(self, rows: Rows, *, seed: int, progress: Progress) -> tuple[FloatArray, FloatArray]:
         """Features of two augmented copies of each record: two arrays (len(rows), d)."""
         first, second = (self._view(rows, seed, which, progress) for which in (0, 1))
         return first, second
 
     def _view(self, rows: Rows, seed: int, which: int, progress: Progress) -> FloatArray:
+        # The place in the whole collection: a record's draw is the same among any others.
+        places = np.unique(self.places[rows])
+        cutting: Cutting = self.cutting
+        if cutting.kind == "clip" and not cutting.fields:
+            cutting = _instants(cutting, seed, which, places)
+
+        def augment(sample: Sample, place: int, turn: int) -> Sample:
+            draw = [0x51E3, seed, int(places[place]), turn, which]
+            return view_of(sample, which, np.random.default_rng(draw))
+
+        name = f"raw views, {'first' if which == 0 else 'second'} of two"
+        return self._extract(rows, cutting, augment, progress, name)
+
+    def _extract(
+        self, rows: Rows, cutting: Cutting, augment: Augment | None, progress: Progress, name: str
+    ) -> FloatArray:
         wanted: dict[tuple[int, int], list[int]] = {}
         for out, row in enumerate(rows):
             wanted.setdefault((int(self.places[row]), int(self.turns[row])), []).append(out)
         picked = Picked(self.collection, np.unique(self.places[rows]))
-        cutting: Cutting = self.cutting
-        if cutting.kind == "clip" and not cutting.fields:
-            cutting = _instants(cutting, seed, which)
-
-        def augment(sample: Sample, place: int) -> Sample:
-            return view_of(sample, which, np.random.default_rng([0x51E3, seed, place, which]))
-
         x = np.zeros((len(rows), self.extractor.dimension), np.float32)
-        name = f"raw views, {'first' if which == 0 else 'second'} of two"
         with progress.stage(name, len(picked)) as bar:
             for block in blocks(picked, self.extractor, cutting, augment=augment):
                 finished = self.extractor.finish(block.raw)
@@ -78,7 +90,7 @@ class MediaViews:
                 for features, place in zip(finished, block.places, strict=True):
                     turn = turn + 1 if place == last else 0
                     last = place
-                    for out in wanted.get((int(picked.places[place]), turn), ()):
+                    for out in wanted.pop((int(picked.places[place]), turn), ()):
                         x[out] = features
                 if block.skipped:
                     lost = block.skipped[0]
@@ -87,6 +99,8 @@ class MediaViews:
                         f" {lost.reason}"
                     )
                 bar.advance(block.stop - block.start)
+        if wanted:
+            raise UserError(f"{picked.name} gave more records when they were extracted than now")
         return x
 
     def rows(self, rows: Rows) -> MediaViews:
@@ -123,13 +137,13 @@ def view_of(sample: Sample, which: int, rng: np.random.Generator) -> Sample:
     raise UserError("there are no views of text; fit without --raw")
 
 
-def _instants(cutting: Cutting, seed: int, which: int) -> Cutting:
+def _instants(cutting: Cutting, seed: int, which: int, places: Rows) -> Cutting:
     """A cutting that takes one of two drawn time instants of every video."""
     from withhold.media.clip_views import two_instants
 
     class Instants(Cutting):
         def windows(self, item: Item, count: int, place: int) -> Any:
-            rng = np.random.default_rng([0x1257, seed, place])
+            rng = np.random.default_rng([0x1257, seed, int(places[place])])
             return [two_instants(count, self.frames, self.step, rng)[which]]
 
     return Instants(cutting.kind, cutting.frames, cutting.step)

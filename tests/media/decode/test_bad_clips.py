@@ -128,7 +128,7 @@ def test_a_whole_video_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_window_past_the_end_says_how_many_frames_there_are() -> None:
-    with pytest.raises(BadMedia, match="^40 frames can be decoded, frame 40 is needed"):
+    with pytest.raises(BadMedia, match=r"^40 frames can be decoded, frame 40 is needed"):
         decode_windows(encode_clip(NOISE, ".mp4"), [Window(10, 16, 2)])
 
 

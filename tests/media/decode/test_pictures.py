@@ -8,6 +8,7 @@ import struct
 import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,7 @@ def test_too_small(size: tuple[int, int]) -> None:
 def test_cut_short_anywhere(suffix: str) -> None:
     data = encode_picture(Picture(smooth()), suffix)
     for part in (0, 1, 4, 20, len(data) // 3, len(data) * 2 // 3):
-        with pytest.raises(BadMedia, match="empty|not a picture|cut short|damaged"):
+        with pytest.raises(BadMedia, match=r"empty|not a picture|cut short|damaged"):
             decode_picture(data[:part])
 
 
@@ -223,10 +224,8 @@ def test_any_bytes_are_a_picture_or_bad_media(junk: bytes, suffix: str, seed: in
     for i in rng.integers(0, len(data), 6):
         data[i] = rng.integers(256)
     for content in (junk, bytes(data)):
-        try:
+        with suppress(BadMedia):
             assert decode_picture(content, most_pixels=10**6).pixels.ndim == 3
-        except BadMedia:
-            pass
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

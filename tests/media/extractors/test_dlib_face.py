@@ -8,9 +8,9 @@ import dlib
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+
 from contracts.extractor import ExtractorContract
 from media.drawn_face import drawn_face
-
 from withhold.media.decode.pictures import decode_picture
 from withhold.media.extractors.dlib_face import NETWORK, DlibFace, DlibFaceConfig
 from withhold.media.samples import BadMedia, Picture, Sample

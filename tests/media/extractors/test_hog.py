@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contracts.extractor import ExtractorContract
 from pydantic import ValidationError
 
+from contracts.extractor import ExtractorContract
 from withhold.media.extractors.hog import Hog, HogConfig
 from withhold.media.samples import ByteArray, FloatArray, Picture, Sample
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from contracts.extractor import ExtractorContract
 
+from contracts.extractor import ExtractorContract
 from withhold.media.extractors.pixels import Pixels, PixelsConfig
 from withhold.media.samples import Picture, Sample
 

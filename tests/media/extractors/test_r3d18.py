@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,22 @@ from withhold.media.extractors.extractor import Extractor
 from withhold.media.extractors.r3d18 import R3D18, R3D18Config
 from withhold.media.samples import Clip, Sample
 from withhold.media.weights import file_hash
-from withhold.nets.r3d18 import random_r3d18
+from withhold.nets.r3d18 import R3D18Net, random_r3d18
 
 
 class Small(R3D18):
     side = 16
+
+
+@cache
+def untrained(seed: int = 0) -> Small:
+    return Small(R3D18Config(random=True, seed=seed))
+
+
+@cache
+def published() -> R3D18Net:
+    """As torchvision publishes it: with the head of 400 classes, which no feature needs."""
+    return random_r3d18(3, classes=400).eval()
 
 
 def clips(n: int, seed: int) -> list[Sample]:
@@ -28,9 +40,13 @@ def clips(n: int, seed: int) -> list[Sample]:
 
 
 class TestR3D18(ExtractorContract):
+    tolerance = 1e-7  # a clip is computed alone
+
     @classmethod
     def make(cls) -> Extractor:
-        return Small(R3D18Config(random=True))
+        extractor = Small(R3D18Config(random=True))
+        raw = extractor.forward([extractor.prepare(clip) for clip in clips(4, 9)])
+        return extractor.with_statistics(raw.mean(axis=0), raw.std(axis=0))
 
     @classmethod
     def samples(cls, n: int, seed: int) -> list[Sample]:
@@ -56,8 +72,7 @@ def test_the_network_is_given_what_the_paper_says() -> None:
 
 @pytest.mark.parametrize("suffix", [".pth", ".safetensors"])
 def test_a_file_of_weights_is_loaded(suffix: str, tmp_path: Path) -> None:
-    # As torchvision publishes them: with the head of 400 classes, which no feature needs.
-    state = random_r3d18(3, classes=400).state_dict()
+    state = published().state_dict()
     path = tmp_path / f"weights{suffix}"
     if suffix == ".pth":
         torch.save(state, path)
@@ -66,15 +81,23 @@ def test_a_file_of_weights_is_loaded(suffix: str, tmp_path: Path) -> None:
     extractor = Small(R3D18Config(weights=str(path)))
     assert extractor.fingerprint == file_hash(path)
     inputs = [extractor.prepare(clip) for clip in clips(2, 0)]
-    network = random_r3d18(3).eval()
+    network = published()
     with torch.inference_mode():
-        expected = network(torch.from_numpy(np.stack(inputs))).numpy()
+        x = network.stem(torch.from_numpy(np.stack(inputs)))
+        x = network.layer4(network.layer3(network.layer2(network.layer1(x))))
+        expected = x.mean(dim=(2, 3, 4)).numpy()
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(extractor.forward(inputs), expected, atol=1e-6)
+    assert not extractor.lacks_statistics
+    found = extractor.finish(extractor.forward(inputs))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    state = extractor.state()
+    assert R3D18.from_state(state).state() == state
+    with pytest.raises(TypeError, match="needs no statistics"):
+        extractor.with_statistics(expected[0], expected[0])
 
 
 def test_a_file_of_another_network_is_refused(tmp_path: Path) -> None:
-    state = random_r3d18(0).state_dict()
+    state = published().state_dict()
     del state["layer3.1.conv2.0.weight"]
     path = tmp_path / "weights.safetensors"
     safetensors.torch.save_file(state, path)
@@ -89,8 +112,23 @@ def test_random_weights_must_be_asked_for() -> None:
         R3D18(R3D18Config(weights="x.pth", random=True))
 
 
+def test_random_features_are_standardised_with_the_training_part() -> None:
+    extractor = untrained()
+    raw = extractor.forward([extractor.prepare(clip) for clip in clips(6, 0)])
+    assert extractor.lacks_statistics
+    with pytest.raises(RuntimeError, match="no statistics"):
+        extractor.finish(raw)
+    assert (raw @ raw.T).min() > 0.9
+    ready = extractor.with_statistics(raw.mean(axis=0), raw.std(axis=0))
+    assert not ready.lacks_statistics
+    assert extractor.lacks_statistics
+    x = ready.finish(raw)
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, atol=1e-5)
+    assert (x @ x.T)[~np.eye(6, dtype=bool)].mean() < 0
+
+
 def test_seeds_give_other_networks() -> None:
-    one, two = (Small(R3D18Config(random=True, seed=seed)) for seed in (0, 1))
+    one, two = untrained(0), untrained(1)
     assert one.fingerprint != two.fingerprint
     (clip,) = clips(1, 0)
     assert np.abs(one.forward([one.prepare(clip)]) - two.forward([two.prepare(clip)])).max() > 0.01

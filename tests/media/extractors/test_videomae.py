@@ -78,7 +78,7 @@ def test_frames_are_standardised_as_the_folder_says(tmp_path: Path) -> None:
     x = VideoMae(WeightsConfig(weights=str(folder))).prepare(Clip(frames))
     np.testing.assert_allclose(x[0, :, 0, 0], [2, 1, 0.5], atol=1e-6)
     (folder / "preprocessor_config.json").write_text(json.dumps({"image_mean": [0.5]}))
-    with pytest.raises(UserError, match="'image_mean' in preprocessor_config.json"):
+    with pytest.raises(UserError, match=r"'image_mean' in preprocessor_config\.json"):
         VideoMae(WeightsConfig(weights=str(folder)))
 
 

@@ -107,11 +107,13 @@ class Arrays:
 
 def _load(path: Path) -> dict[str, npt.NDArray[Any]]:
     try:
-        file = np.load(path, allow_pickle=False)
-        if isinstance(file, np.ndarray):
-            raise UserError(f"{path} holds one bare array; save it with np.savez")
-        with file:
-            return {name: file[name] for name in file.files}
+        # Opened here, so that it is closed whatever numpy makes of it.
+        with path.open("rb") as opened:
+            file = np.load(opened, allow_pickle=False)
+            if isinstance(file, np.ndarray):
+                raise UserError(f"{path} holds one bare array; save it with np.savez")
+            with file:
+                return {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise UserError(f"no such file: {path}") from None
     except UserError:

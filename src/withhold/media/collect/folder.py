@@ -33,6 +33,7 @@ class Folder:
     others: int
     table: pa.Table
     bad: Mapping[str, str] = field(default_factory=dict)
+    pattern: str | None = None
 
     @classmethod
     def read(
@@ -53,8 +54,8 @@ class Folder:
             raise UserError(_none(root, kind, others, closed))
         paths = sorted([*paths, *closed])
         labels, misfits = _labels(paths, pattern, root)
-        bad = {path: "its name does not fit the pattern" for path in misfits} | closed
-        return cls(root, kind, tuple(paths), others.total(), labels, bad)
+        bad = dict.fromkeys(misfits, "its name does not fit the pattern") | closed
+        return cls(root, kind, tuple(paths), others.total(), labels, bad, pattern)
 
     @property
     def name(self) -> str:
@@ -84,8 +85,8 @@ class Folder:
                 yield Item(path, content, labels)
 
     def stamp(self) -> str:
-        """A hash of names, sizes and times of writing."""
-        h = hashlib.sha256()
+        """A hash of names, sizes and times of writing, and of how labels are read."""
+        h = hashlib.sha256(f"{self.pattern}\n".encode())
         for path in self.paths:
             h.update(os.fsencode(path) + file_stamp(self.root / path).encode())
         return h.hexdigest()
@@ -179,9 +180,9 @@ def _none(root: Path, kind: Kind, others: Counter[Kind | None], closed: Mapping[
     known = [(count, other) for other, count in others.items() if other is not None]
     if known:
         count, other = max(known)
-        said += f"; of its files {count:,} are {other}s, whose extractors --list shows"
+        said += f"; {other} files in it: {count:,} (--list shows their extractors)"
     elif others:
-        said += f"; {others.total():,} files of other kinds"
+        said += f"; files of other kinds: {others.total():,}"
     for folder, reason in closed.items():
         return f"{said}; its folder {folder} {reason}"
     return said

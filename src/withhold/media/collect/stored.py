@@ -16,7 +16,7 @@ import pyarrow as pa
 from withhold.data.files import Source, open_source
 from withhold.errors import UserError, did_you_mean, listing
 from withhold.media.collect.collection import FILE, Item
-from withhold.media.collect.folder import as_text, contents, file_stamp, stem
+from withhold.media.collect.folder import contents, file_stamp, stem
 from withhold.media.samples import BadMedia, Content, FloatArray, Kind, Sound
 from withhold.media.weights import file_hash
 
@@ -84,11 +84,15 @@ class Stored:
         return int(rows)
 
     def labels(self) -> pa.Table | None:
-        """The labels of every item, but for the names of files; the media are not read."""
+        """The labels of every item; media in the table itself are not read."""
         names = [n for n in self.source.schema.names if n != self.column]
-        if not names:
-            return None
-        return pa.Table.from_batches(list(self.source.batches(columns=names)))
+        columns: dict[str, Any] = {}
+        if FILE in self.schema.names and FILE not in names:
+            columns[FILE] = pa.array([self._file_name(p) for p in self._paths()], pa.string())
+        if names:
+            table = pa.Table.from_batches(list(self.source.batches(columns=names)))
+            columns |= {n: table[n] for n in names}
+        return pa.table(columns) if columns else None
 
     def items(self, start: int = 0) -> Iterator[Item]:
         """The items from number `start` on; a few rows are read at a time, and no more."""
@@ -108,7 +112,7 @@ class Stored:
             name, content = f"row {row + place}", self._content(value)
             if self.form == "path" and value.is_valid:
                 name = value.as_py()
-                some = {FILE: stem(as_text(name)) if self._stems_differ else as_text(name)} | some
+                some = {FILE: self._file_name(name)} | some
             yield Item(name, content, some)
 
     def _content(self, value: pa.Scalar) -> Content | BadMedia:
@@ -133,23 +137,31 @@ class Stored:
     @cached_property
     def _stems_differ(self) -> bool:
         """Whether names without suffixes keep the files apart."""
-        stems = [stem(as_text(path)) for path in self._paths()]
+        stems = [stem(path) for path in self._paths() if path is not None]
         return len(set(stems)) == len(stems)
 
-    def _paths(self) -> Iterator[str]:
+    def _file_name(self, path: str | None) -> str | None:
+        return stem(path) if path is not None and self._stems_differ else path
+
+    def _paths(self) -> Iterator[str | None]:
         for batch in self.source.batches(columns=[self.column]):
-            yield from (path for path in batch.column(0).to_pylist() if path is not None)
+            yield from batch.column(0).to_pylist()
 
     def stamp(self) -> str:
         """Size and time of writing, of the table and of the files it names."""
         h = hashlib.sha256(file_stamp(self.path).encode())
-        for path in self._paths() if self.form == "path" else ():
-            h.update(path.encode() + file_stamp(self.path.parent / path).encode())
+        for path in self._files():
+            h.update(bytes(path) + file_stamp(path).encode())
         return f"{self.path.name} {h.hexdigest()} {self._read_as}"
 
     def digest(self) -> str:
         """A hash of the table, and of the files it names."""
         return f"{self._contents} {self._read_as}"
+
+    def _files(self) -> Iterator[Path]:
+        """The files that the table names."""
+        if self.form == "path":
+            yield from (self.path.parent / path for path in self._paths() if path is not None)
 
     @property
     def _read_as(self) -> str:
@@ -158,8 +170,8 @@ class Stored:
     @cached_property
     def _contents(self) -> str:
         h = hashlib.sha256(file_hash(self.path).encode())
-        for path in self._paths() if self.form == "path" else ():
-            h.update(contents(self.path.parent / path))
+        for path in self._files():
+            h.update(contents(path))
         return h.hexdigest()
 
 
@@ -245,7 +257,7 @@ def _bytes(source: Source, column: str, kind: Kind) -> Form:
     if kind != "sound":
         return "bytes"
     first = next(iter(source.batches(rows=16, columns=[column])))
-    heads = [v.as_py()[:4] for v in first.column(0) if v.is_valid]
+    heads = [head for v in first.column(0) if v.is_valid and (head := v.as_py()[:4])]
     marks = (b"RIFF", b"fLaC", b"OggS", b"FORM", b"ID3", b"\xff\xfb", b".snd", b"caff", b"riff")
     # Most of them: a file may be damaged, and mu-law may begin with any bytes.
     return "bytes" if 2 * sum(h.startswith(marks) for h in heads) > len(heads) else "mulaw"

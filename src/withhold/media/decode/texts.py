@@ -11,10 +11,7 @@ MOST_BYTES = 2**20
 
 def decode_text(content: Path | bytes | str) -> str:
     """The text of a file; what is no UTF-8 is refused."""
-    if isinstance(content, str):
-        text = content
-    else:
-        text = _decoded(content)
+    text = content if isinstance(content, str) else _decoded(content)
     if not text.strip():
         raise BadMedia("it is empty")
     return text

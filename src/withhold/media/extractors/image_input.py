@@ -78,22 +78,15 @@ class ImageInput:
 
 def _read(settings: dict[str, Any], side: tuple[int, int]) -> ImageInput:
     processor = str(settings.get("image_processor_type") or settings.get("feature_extractor_type"))
-    size, crop = settings.get("size"), settings.get("crop_size")
-    if isinstance(size, int):
-        size = {"shortest_edge": size} if processor.startswith(_SHORTER) else _pair(size)
-    if not settings.get("do_resize", True) or size is None:
-        size = side
-    elif isinstance(size, dict):
-        size = int(size["shortest_edge"]) if "shortest_edge" in size else _pair(size)
-    crop = _pair(crop) if crop is not None and settings.get("do_center_crop", True) else None
-    if processor.startswith("ConvN") and isinstance(size, int):
+    size = _size(settings, processor) or side
+    crop = settings.get("crop_size") if settings.get("do_center_crop", True) else None
+    if isinstance(size, int) and processor.startswith("ConvN"):
         if size >= _CONVNEXT_SQUEEZES:
             size = (size, size)
         else:
-            crop = (size, size)
-            size = int(size / float(settings.get("crop_pct") or 224 / 256))
+            crop, size = size, int(size / float(settings.get("crop_pct") or 224 / 256))
     if isinstance(size, int) and crop is None:
-        crop = (size, size)  # a batch needs one size
+        crop = size  # a batch needs one size
     number = int(settings.get("resample", 2))
     if number not in _RESAMPLING:
         raise ValueError(f"resample {number} is none of {', '.join(get_args(Resampling))}")
@@ -101,12 +94,23 @@ def _read(settings: dict[str, Any], side: tuple[int, int]) -> ImageInput:
     rescale = settings.get("do_rescale", True)
     return ImageInput(
         size=size,
-        crop=crop,
+        crop=None if crop is None else _pair(crop),
         how=_RESAMPLING[number],
         factor=float(settings.get("rescale_factor", 1 / 255)) if rescale else 1.0,
         mean=_colours(settings.get("image_mean", _MEAN)) if normalise else (0.0, 0.0, 0.0),
         deviation=_colours(settings.get("image_std", _DEVIATION)) if normalise else (1.0, 1.0, 1.0),
     )
+
+
+def _size(settings: dict[str, Any], processor: str) -> tuple[int, int] | int | None:
+    size = settings.get("size")
+    if size is None or not settings.get("do_resize", True):
+        return None
+    if isinstance(size, dict) and "shortest_edge" in size:
+        return int(size["shortest_edge"])
+    if isinstance(size, int) and processor.startswith(_SHORTER):
+        return size
+    return _pair(size)
 
 
 def _pair(size: Any) -> tuple[int, int]:

@@ -32,11 +32,13 @@ _SAMPLES = 160_000
 class LogMelConfig(ExtractorConfig):
     """The shape of the feature."""
 
-    rate: int | None = Field(None, ge=1000, description="samples a second; None: the first clip's")
+    rate: int | None = Field(
+        None, ge=1000, le=768_000, description="samples a second; None: the first clip's"
+    )
     bands: int = Field(128, ge=1)
     segments: int = Field(8, ge=1)
-    window_seconds: float = Field(0.064, gt=0)
-    hop_seconds: float = Field(0.016, gt=0)
+    window_seconds: float = Field(0.064, gt=0, le=60)
+    hop_seconds: float = Field(0.016, gt=0, le=60)
 
 
 class LogMel(Extractor):
@@ -49,7 +51,7 @@ class LogMel(Extractor):
     licence = "none needed"
     config_type = LogMelConfig
     config: LogMelConfig
-    batch = 256
+    batch = 128
 
     def __init__(
         self,

@@ -2,13 +2,17 @@
 
 16 frames, every other, resized to 112x112, less the mean of Kinetics and over its deviation; the
 mean over time and place of the last stage; L2.
+
+With random weights all clips come out nearly alike (cosines of 0.998 and more: what differs is
+small beside what all pictures share), so these are standardised with the training part before L2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -39,15 +43,19 @@ class R3D18(Extractor):
     name = "r3d18"
     kind = "clip"
     takes = "16 frames, every other, resized to 112x112"
-    source = "a file: torchvision's r3d_18 (Kinetics-400), or the user's own; or random, if asked"
+    source = "a file: torchvision's r3d_18 (Kinetics-400) or the user's own; or random, if asked"
     licence = "of the file; torchvision's is BSD-3-Clause"
     config_type = R3D18Config
     batch = 8
     side: ClassVar[int] = 112
 
+    config: R3D18Config
+
     def __init__(self, config: R3D18Config | None = None) -> None:
         super().__init__(config)
-        self._network, self._fingerprint = _network(config or R3D18Config())
+        self._network, self._fingerprint = _network(self.config)
+        self._mean: FloatArray | None = None
+        self._deviation: FloatArray | None = None
 
     @property
     def dimension(self) -> int:
@@ -65,9 +73,50 @@ class R3D18(Extractor):
         return np.ascontiguousarray(((frames - _MEAN) / _DEVIATION).transpose(3, 0, 1, 2))
 
     def forward(self, prepared: Sequence[Prepared]) -> FloatArray:
-        """Unit vectors (b, 512)."""
+        """Unit vectors (b, 512); the network as it is."""
+        # A clip fills the machine by itself; alone it is computed the same in any batch.
         with torch.inference_mode():
-            return unit(self._network(torch.from_numpy(np.stack(prepared))).numpy())
+            found = [self._network(torch.from_numpy(clip[None])).numpy() for clip in prepared]
+        return unit(np.concatenate(found))
+
+    @property
+    def lacks_statistics(self) -> bool:
+        """With random weights, until mean and deviation of the training part are known."""
+        return self.config.random and self._mean is None
+
+    def with_statistics(self, mean: FloatArray, deviation: FloatArray) -> R3D18:
+        """The same, knowing mean and deviation (512,) of training clips."""
+        if not self.config.random:
+            raise TypeError("r3d18 with trained weights needs no statistics")
+        made = copy(self)  # the network is shared; it is never changed
+        # A feature that hardly moves must not be blown up to the size of the others.
+        least = np.float32(max(0.1 * float(np.median(deviation)), 1e-6))
+        made._mean, made._deviation = mean, np.maximum(deviation, least)
+        return made
+
+    def finish(self, raw: FloatArray) -> FloatArray:
+        """Unit vectors, standardised first where the weights are random."""
+        if not self.config.random:
+            return raw
+        if self._mean is None or self._deviation is None:
+            raise RuntimeError("random r3d18 has no statistics: call with_statistics() first")
+        return unit((raw - self._mean) / self._deviation)
+
+    def state(self) -> dict[str, Any]:
+        """Settings, and statistics where there are any."""
+        if self._mean is None or self._deviation is None:
+            return super().state()
+        known = {"mean": self._mean.tolist(), "deviation": self._deviation.tolist()}
+        return super().state() | known
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> R3D18:
+        """The extractor that `state` describes."""
+        made = cls(R3D18Config.model_validate(state["config"]))
+        if "mean" not in state:
+            return made
+        mean, deviation = (np.asarray(state[n], np.float32) for n in ("mean", "deviation"))
+        return made.with_statistics(mean, deviation)
 
 
 def _network(config: R3D18Config) -> tuple[R3D18Net, str]:

@@ -60,7 +60,13 @@ def make_extractor(name: str, settings: dict[str, Any] | None = None) -> Extract
 
 def extractor_from_state(state: dict[str, Any]) -> Extractor:
     """The extractor that a dataset was made with; other weights than then are refused."""
-    made = extractor_type(state["name"]).from_state(state)
+    try:
+        made = extractor_type(state["name"]).from_state(state)
+    except (KeyError, TypeError, ValidationError) as error:
+        raise UserError(
+            "the dataset was made by another version, which wrote other notes on its extractor;"
+            " extract it again"
+        ) from error
     if made.fingerprint != state.get("fingerprint", ""):
         raise UserError(
             f"the weights of '{made.name}' are not those that the dataset was made with;"

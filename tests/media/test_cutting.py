@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from media_support import constant, videos, write_png, write_wav
+from withhold.errors import UserError
+from withhold.media.annotations import Annotations
+from withhold.media.collect import Item
+from withhold.media.collect.collection import Later
+from withhold.media.cutting import Cutting, decode
+from withhold.media.samples import BadMedia, Clip, Picture, Sound
+
+ONE = next(videos(1).items())
+
+
+def numbers(clip):
+    """The frames that a clip of `videos` was made of."""
+    return clip.frames[:, 0, 0, 1].tolist()
+
+
+def test_a_picture_a_sound_and_a_text_are_one_record(tmp_path):
+    wav = write_wav(tmp_path / "a.wav", constant(0.5))
+    png = write_png(tmp_path / "a.png", 9)
+    for kind, content, of in (
+        ("sound", wav, Sound), ("sound", wav.read_bytes(), Sound), ("image", png, Picture),
+        ("image", png.read_bytes(), Picture), ("text", b"hello", str), ("text", "hello", str),
+    ):  # fmt: skip
+        ((sample, labels),) = Cutting(kind).cut(Item("a", content), 0)
+        assert isinstance(sample, of)
+        assert labels == {}
+        assert Cutting(kind).fields == []
+
+
+def test_the_middle_of_a_video():
+    ((clip, labels),) = Cutting("clip", 4, 2).cut(ONE, 0)
+    assert numbers(clip) == [16, 18, 20, 22]  # 7 of 40 frames: 16 or 17 before and behind
+    assert labels == {}
+    assert clip.rate == 12.5
+
+
+def test_windows_at_equal_distances():
+    cutting = Cutting("clip", 4, 2, clips=10)
+    found = cutting.cut(ONE, 0)
+    assert len(found) == 10
+    assert numbers(found[0][0]) == [0, 2, 4, 6]
+    assert numbers(found[-1][0]) == [33, 35, 37, 39]
+    starts = [numbers(clip)[0] for clip, _ in found]
+    assert set(np.diff(starts)) <= {3, 4}
+    assert [labels["frame"] for _, labels in found] == [start + 3 for start in starts]
+    assert [f.name for f in cutting.fields] == ["frame"]
+
+
+def test_a_window_for_every_stretch_with_labels(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"v.mp4": {"pose": [[0, 19, "sit"], [20, 39, "run"]], "who": 3}}))
+    cutting = Cutting("clip", 4, 2, annotations=Annotations.read(path))
+    found = cutting.cut(Item("sub/v.mp4", ONE.content), 0)
+    assert {labels["pose"] for _, labels in found} == {"sit", "run"}
+    for clip, labels in found:
+        assert labels["who"] == 3
+        assert (labels["frame"] < 20) == (labels["pose"] == "sit")
+        assert labels["frame"] in range(numbers(clip)[0], numbers(clip)[-1] + 1)
+    assert [(f.name, str(f.type)) for f in cutting.fields] == [
+        ("frame", "int64"), ("pose", "string"), ("who", "int64"),
+    ]  # fmt: skip
+    with pytest.raises(BadMedia, match="no stretch of it is annotated"):
+        cutting.cut(Item("w.mp4", ONE.content), 0)
+
+
+def test_a_still_picture_is_a_clip_of_equal_frames(tmp_path):
+    path = write_png(tmp_path / "a.png", 9)
+    for content in (path, path.read_bytes()):
+        found = Cutting("clip", 4, 2, clips=3).cut(Item("a.png", content), 0)
+        assert len(found) == 3
+        assert all(clip.frames.shape == (4, 6, 5, 3) for clip, _ in found)
+        assert all((clip.frames == 9).all() for clip, _ in found)
+
+
+def test_a_sample_that_is_made_later():
+    made = Later(lambda: Clip(ONE.content.frames[:10]))
+    ((clip, _),) = Cutting("clip", 4, 2).cut(Item("x", made), 0)
+    assert numbers(clip) == [1, 3, 5, 7]
+    assert decode(Later(lambda: "text"), "text") == "text"
+
+
+def test_what_is_bad_says_why():
+    with pytest.raises(BadMedia, match="there is none"):
+        Cutting("sound").cut(Item("a", BadMedia("there is none")), 0)
+    with pytest.raises(BadMedia, match="3 frames, 4 are needed"):
+        Cutting("clip", 4, 2).cut(Item("a", Clip(ONE.content.frames[:3])), 0)
+    with pytest.raises(BadMedia):
+        Cutting("clip", 4, 2).cut(Item("a.png", b"no picture"), 0)
+
+
+def test_the_state_tells_cuttings_apart(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"v": {"a": 1}}')
+    cuttings = [
+        Cutting("clip"), Cutting("clip", 8), Cutting("clip", 16, 1), Cutting("clip", clips=10),
+        Cutting("clip", annotations=Annotations.read(path)),
+    ]  # fmt: skip
+    states = [json.dumps(c.state(), sort_keys=True) for c in cuttings]
+    assert len(set(states)) == len(states)
+
+
+def test_mistakes(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"v": {"a": 1}}')
+    with pytest.raises(UserError, match="this extractor takes sounds"):
+        Cutting("sound", clips=10)
+    with pytest.raises(UserError, match="--clips and --annotations both say where to cut"):
+        Cutting("clip", clips=10, annotations=Annotations.read(path))
