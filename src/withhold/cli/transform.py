@@ -35,7 +35,8 @@ def transform(
     keep_labels: Annotated[
         bool,
         typer.Option(
-            "--keep-labels", help="Keep the columns of the suppressed attributes in the release."
+            "--keep-labels",
+            help="Keep the suppressed attributes, and the names of files, in the release.",
         ),
     ] = False,
     drop: Annotated[
@@ -70,6 +71,8 @@ def transform(
     """
     from withhold.bundle import load_bundle
     from withhold.data.files import open_source
+    from withhold.media.collect.collection import FILE
+    from withhold.media.extract import METADATA
     from withhold.media_bundle import holds_media
     from withhold.streaming import check_shape, codes_path, stream
 
@@ -96,6 +99,8 @@ def transform(
     progress = choose_progress(quiet)
     names = source.schema.names
     gone = [] if keep_labels else [c for c in loaded.label_columns if c in names]
+    if FILE in names and METADATA in (source.schema.metadata or {}) and not keep_labels:
+        gone.append(FILE)  # what files are called tells of people
     gone += [c for c in _asked(drop, names, source.name) if c not in gone]
     spec = features or loaded.feature_spec
     records = stream(
