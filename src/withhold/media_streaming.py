@@ -40,7 +40,9 @@ def release_media(
         "key": bundle.modifier.key.hex()[:16],
         "media": collection.stamp(),
     }
-    sink = open_media_sink(collection, output, plan, drop, keep_names=keep_names)
+    sink = open_media_sink(
+        collection, output, plan, drop, key=bundle.modifier.key, keep_names=keep_names
+    )
     skipped: list[Skipped] = []
     waiting: deque[tuple[int, Item, Future[Any]]] = deque()
     workers = core_count()

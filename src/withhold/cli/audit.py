@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from withhold.cli.media import features_for_audit
 from withhold.cli.options import (
+    Column,
     Exclude,
     Features,
     Group,
     Json,
     MultiLabel,
+    Names,
+    Pattern,
     Preserve,
     Quiet,
+    Rate,
+    Set,
     Test,
+    Weights,
     check_folder_target,
     choose_progress,
+    extractor_settings,
     print_json,
     read_dataset,
     read_yaml,
@@ -97,13 +105,24 @@ def audit(
     exclude: Exclude = None,
     multilabel: MultiLabel = None,
     test: Test = None,
+    extractor: Annotated[
+        str | None,
+        typer.Option(help="Media: how their features are made (withhold extract --list)."),
+    ] = None,
+    weights: Weights = None,
+    extractor_set: Set = None,
+    pattern: Pattern = None,
+    column: Column = None,
+    rate: Rate = None,
+    names: Names = None,
     seed: Annotated[int | None, typer.Option(help="Decides every draw (0).", min=0)] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
     """Attack a release with models of the original and with retrained ones; write the evidence.
 
-    Exit code 3 where --fail-if holds.
+    Both may be folders of media, with --extractor: anyone's, matched by the names of files. Exit
+    code 3 where --fail-if holds.
     """
     from withhold.audit.evaluate import evaluate
     from withhold.audit.pairing import matching
@@ -130,6 +149,17 @@ def audit(
     # Read first: a mistake costs no reading of the data.
     proved = None if settings.certificate is None else read_certificate(settings.certificate)
     progress = choose_progress(quiet)
+    given = (original, release)
+    original, release = features_for_audit(
+        original,
+        release,
+        output,
+        extractor=extractor,
+        settings=extractor_settings(extractor_set, weights, False),
+        where={"pattern": pattern, "column": column, "rate": rate},
+        names=names,
+        progress=progress,
+    )
     before = read_dataset(
         original,
         features=features,
@@ -145,6 +175,8 @@ def audit(
         return _same_columns(before, found)
 
     after = None if release is None else read(release)
+    if after is not None and release != given[1] and not same_order and settings.id is None:
+        settings = settings.over(id=shared_names(before, after))
     if after is not None and settings.id is not None:
         kept = matching(before, after, settings.id)
         if len(kept) < len(before):
@@ -169,9 +201,17 @@ def audit(
         seed=settings.seed,
         progress=progress,
     )
-    _write(evidence, output, title=f"Audit of {(release or original).name}")
+    _write(evidence, output, title=f"Audit of {(given[1] or given[0]).name}")
     _tell(evidence, output, quiet=quiet, as_json=as_json)
     return GATE_FAILED if evidence.gate is not None and not evidence.gate.passed else 0
+
+
+def shared_names(before: Dataset, after: Dataset) -> str | None:
+    """The column of file names, where media of both sides have one."""
+    from withhold.media.collect.collection import FILE
+
+    both = FILE in before.table.column_names and FILE in after.table.column_names
+    return FILE if both else None
 
 
 def _same_columns(before: Dataset, after: Dataset) -> Dataset:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from withhold.cli.options import (
     Column,
     Json,
+    Names,
     Pattern,
     Quiet,
     Rate,
+    Set,
     Test,
+    Weights,
     check_dataset_target,
     choose_progress,
+    extractor_settings,
     print_json,
 )
 from withhold.errors import UserError
@@ -45,19 +49,15 @@ def extract(
             "--list", callback=_list, is_eager=True, help="Show the extractors, and stop."
         ),
     ] = False,
-    weights: Annotated[
-        str | None, typer.Option(help="Weights: a file, a folder, or a name on the model hub.")
-    ] = None,
+    weights: Weights = None,
     download: Annotated[
         bool, typer.Option("--download", help="Weights may be downloaded from the hub.")
     ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of the extractor, as NAME=VALUE; repeatable."),
-    ] = None,
+    settings: Set = None,
     pattern: Pattern = None,
     column: Column = None,
     rate: Rate = None,
+    names: Names = None,
     test: Test = None,
     like: Annotated[
         Path | None, typer.Option(help="Use the extractor and statistics of this dataset.")
@@ -91,9 +91,10 @@ def extract(
     job = plan(
         media,
         extractor=extractor,
-        settings=_settings(settings, weights, download),
+        settings=extractor_settings(settings, weights, download),
         column=column,
         rate=rate,
+        names=names,
         pattern=pattern,
         test=test,
         like=like,
@@ -127,26 +128,6 @@ def extract(
         if others:
             what = "file of another kind was" if others == 1 else "files of other kinds were"
             typer.echo(f"{others:,} {what} left alone")
-
-
-def _settings(given: list[str] | None, weights: str | None, download: bool) -> dict[str, Any]:
-    """Settings as YAML would read them: numbers, true and false, lists, text."""
-    import yaml
-
-    out: dict[str, Any] = {}
-    for setting in given or []:
-        name, equals, value = setting.partition("=")
-        if not equals or not name.strip():
-            raise UserError(f"--set '{setting}' is not NAME=VALUE")
-        try:
-            out[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise UserError(f"--set '{setting}': the value cannot be read") from error
-    if weights is not None:
-        out["weights"] = weights
-    if download:
-        out["download"] = True
-    return out
 
 
 def _listed() -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from withhold.media.collect import Collection
     from withhold.media.samples import Kind
     from withhold.media_bundle import MediaBundle
+    from withhold.progress import Progress
     from withhold.roles import Roles
 
 
@@ -162,3 +163,42 @@ def transform_media(
             typer.echo(f"{names_path(output)}: which file became which; it stays in the house")
         if skipped:
             typer.echo(f"{len(skipped):,} could not be released, see {listed}")
+
+
+def features_for_audit(
+    original: Path,
+    release: Path | None,
+    output: Path,
+    *,
+    extractor: str | None,
+    settings: dict[str, Any],
+    where: dict[str, Any],
+    names: Path | None,
+    progress: Progress,
+) -> tuple[Path, Path | None]:
+    """Datasets for an audit that was given media: features go to files in its folder.
+
+    A release is extracted as its original was, whatever its own names say of labels.
+    """
+    from withhold.atomic import writing_to
+    from withhold.media.extract import plan
+    from withhold.media.to_file import extract_to
+
+    media = extractor is not None or original.is_dir()
+    if not media and not (release is not None and release.is_dir()):
+        return original, release
+    if media and extractor is None:
+        raise UserError(f"{original} is a folder of media; name the features with --extractor")
+    with writing_to(output):
+        output.mkdir(parents=True, exist_ok=True)
+    features = original
+    if media:
+        features = output / "original.parquet"
+        job = plan(original, extractor=extractor, settings=settings, **where)
+        extract_to(job, features, progress=progress)
+    if release is None or not (media or release.is_dir()):
+        return features, release
+    changed = output / "release.parquet"
+    where = where | {"pattern": None}
+    extract_to(plan(release, like=features, names=names, **where), changed, progress=progress)
+    return features, changed

@@ -52,6 +52,17 @@ Column = Annotated[
     str | None, typer.Option(help="The column of a table that holds the media, or their paths.")
 ]
 Rate = Annotated[int | None, typer.Option(help="Samples a second of bare sound.", min=1)]
+Names = Annotated[
+    Path | None,
+    typer.Option(help="The list that a release left beside its folder: what files were called."),
+]
+Weights = Annotated[
+    str | None, typer.Option(help="Weights: a file, a folder, or a name on the model hub.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting of the extractor, as NAME=VALUE; repeatable."),
+]
 Seed = Annotated[int, typer.Option(help="Decides every draw.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -106,6 +117,28 @@ def read_yaml(path: Path | None) -> dict[str, Any]:
     from withhold.settings import read_settings
 
     return {} if path is None else read_settings(path)
+
+
+def extractor_settings(
+    given: list[str] | None, weights: str | None, download: bool
+) -> dict[str, Any]:
+    """Settings of an extractor as YAML would read them: numbers, true and false, lists, text."""
+    import yaml
+
+    out: dict[str, Any] = {}
+    for setting in given or []:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f"--set '{setting}' is not NAME=VALUE")
+        try:
+            out[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise UserError(f"--set '{setting}': the value cannot be read") from error
+    if weights is not None:
+        out["weights"] = weights
+    if download:
+        out["download"] = True
+    return out
 
 
 def check_target(path: Path, *inputs: Path) -> None:

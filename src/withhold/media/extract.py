@@ -58,6 +58,7 @@ def plan(
     column: str | None = None,
     rate: int | None = None,
     pattern: str | None = None,
+    names: str | Path | None = None,
     test: str | None = None,
     like: str | Path | None = None,
     clips: int | None = None,
@@ -69,7 +70,9 @@ def plan(
     """
     found = _extractor(extractor, settings, like)
     if isinstance(media, str | Path):
-        media = open_media(media, found.kind, pattern=pattern, column=column, rate=rate)
+        media = open_media(
+            media, found.kind, pattern=pattern, column=column, rate=rate, names=names
+        )
     if media.kind != found.kind:
         raise UserError(f"{media.name} holds {media.kind}s, '{found.name}' takes {found.kind}s")
     notes = None

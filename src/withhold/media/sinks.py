@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import glob
+import hashlib
 import io
 import json
 import os
@@ -15,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.atomic import write_bytes, writing_to
@@ -27,6 +29,7 @@ from withhold.media.encode import encode, suffix_for
 from withhold.media.samples import Clip, Picture, Sample, Sound
 
 MANIFEST = "manifest.csv"
+DATE = 315532800  # 1 January 1980, the date of every released file
 
 
 class MediaSink(ABC):
@@ -67,15 +70,24 @@ class FolderSink(MediaSink):
     """A folder of files, numbered unless names are kept, and a manifest of their labels.
 
     Files are made in `NAME.partial`, which takes the name in the end; a killed run finds there
-    what it has done. Names of files tell of people: the list of who became which number is
-    written beside the folder, not into it.
+    what it has done. Names of files tell of people, and so does their order (a folder of folders
+    of people): numbers are dealt out by the key, all files are of one date, and the list of who
+    became which number is written beside the folder, not into it.
     """
 
     def __init__(
-        self, target: Path, plan: Mapping[str, Any], drop: frozenset[str], *, keep_names: bool
+        self,
+        target: Path,
+        plan: Mapping[str, Any],
+        drop: frozenset[str],
+        *,
+        items: int,
+        key: bytes,
+        keep_names: bool,
     ) -> None:
         super().__init__(drop | {FILE})
         self.target, self.keep_names = target, keep_names
+        self.numbers = dealt(items, key)
         self.work = target.with_name(f"{target.name}.partial")
         self.plan = json.dumps({**plan, "names": keep_names}, sort_keys=True).encode()
         self.rows: list[dict[str, Any]] = []
@@ -122,25 +134,28 @@ class FolderSink(MediaSink):
     ) -> None:
         if kind is not None:
             return
-        write_bytes(self.work / MANIFEST, _csv(list(self.rows[0]) if self.rows else [], self.rows))
+        rows = sorted(self.rows, key=lambda row: str(row["path"]))
+        write_bytes(self.work / MANIFEST, _csv(list(rows[0]) if rows else [], rows))
+        for path in [*self.work.rglob("*"), self.work]:
+            os.utime(path, (DATE, DATE))
         with writing_to(self.target):
             (self.work / ".plan.json").unlink()
             if self.target.is_dir():
                 self.target.rmdir()  # it was empty
             os.replace(self.work, self.target)
         if not self.keep_names:
-            rows = [{"released": new, "original": old} for new, old in self.names]
+            rows = [{"released": new, "original": old} for new, old in sorted(self.names)]
             write_bytes(names_path(self.target), _csv(["released", "original"], rows))
 
     def _stem(self, place: int, item: Item) -> str:
         if not self.keep_names:
-            return f"{place:08d}"
+            return f"{self.numbers[place]:08d}"
         path = PurePosixPath(item.name.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts:
             raise UserError(
                 f"the name {item.name} leads out of the release; leave out --keep-names"
             )
-        return path.with_suffix("").as_posix() if isinstance(item.content, Path) else f"{place:08d}"
+        return path.with_suffix("").as_posix()
 
 
 class TableSink(MediaSink):
@@ -244,6 +259,7 @@ def open_media_sink(
     plan: Mapping[str, Any],
     drop: frozenset[str],
     *,
+    key: bytes = bytes(32),
     keep_names: bool = False,
 ) -> MediaSink:
     """A sink for the release of a collection: of the collection's own form."""
@@ -260,7 +276,14 @@ def open_media_sink(
         raise UserError(f"{target} is a file; a release of files is a folder, choose another -o")
     if target.is_dir() and any(target.iterdir()):
         raise UserError(f"{target} exists and is not empty; it is left alone, choose another -o")
-    return FolderSink(target, plan, drop, keep_names=keep_names)
+    return FolderSink(target, plan, drop, items=len(collection), key=key, keep_names=keep_names)
+
+
+def dealt(items: int, key: bytes) -> npt.NDArray[np.int64]:
+    """The numbers 0 to items - 1 in an order that only the key tells."""
+    seed = hashlib.blake2b(b"numbers", key=key, digest_size=32).digest()
+    rng = np.random.default_rng(np.frombuffer(seed, np.uint32).tolist())
+    return rng.permutation(items)
 
 
 def names_path(target: Path) -> Path:

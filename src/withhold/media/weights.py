@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import pickle
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import safetensors
 import safetensors.torch
 import torch
 from torch import Tensor
@@ -76,8 +75,12 @@ def load_tensors(path: str | Path) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
             return safetensors.torch.load_file(path)
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, safetensors.SafetensorError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of pickles that it goes on to refuse
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except PermissionError as error:
+        raise UserError(f"weights {path} cannot be read: {error.strerror}") from error
+    except Exception as error:  # a file that is no weights leads a reader to any of them
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UserError(
             f"{path} holds no weights that can be loaded without running code ({line})"

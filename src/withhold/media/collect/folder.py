@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 from collections import Counter
@@ -37,9 +38,15 @@ class Folder:
 
     @classmethod
     def read(
-        cls, root: Path, kind: Kind, pattern: str | None = None, *, stills: bool = True
+        cls,
+        root: Path,
+        kind: Kind,
+        pattern: str | None = None,
+        *,
+        stills: bool = True,
+        names: str | Path | None = None,
     ) -> Folder:
-        """List a folder; decode nothing."""
+        """List a folder; decode nothing. `names` says what the files of a release were called."""
         wanted = {kind, "image"} if kind == "clip" and stills else {kind}
         closed: dict[str, str] = {}
         paths: list[str] = []
@@ -53,8 +60,13 @@ class Folder:
         if not paths:
             raise UserError(_none(root, kind, others, closed))
         paths = sorted([*paths, *closed])
-        labels, misfits = _labels(paths, pattern, root)
-        bad = dict.fromkeys(misfits, "its name does not fit the pattern") | closed
+        old = {} if names is None else _old_names(Path(names))
+        labels, misfits = _labels([old.get(p, p) for p in paths], pattern, root)
+        bad = {
+            path: "its name does not fit the pattern"
+            for path in paths
+            if old.get(path, path) in misfits
+        } | closed
         return cls(root, kind, tuple(paths), others.total(), labels, bad, pattern)
 
     @property
@@ -173,6 +185,19 @@ def _labels(paths: list[str], pattern: str | None, root: Path) -> tuple[pa.Table
         # A tree whose first folders are classes.
         columns["folder"] = pa.array([as_text(path.split("/", 1)[0]) for path in paths])
     return pa.table(columns), frozenset()
+
+
+def _old_names(path: Path) -> dict[str, str]:
+    """The list that a release left beside its folder: released name to original name."""
+    try:
+        with path.open(newline="") as file:
+            return {row["released"]: row["original"] for row in csv.DictReader(file)}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"the list of names {path} cannot be read: {error}") from error
+    except KeyError:
+        raise UserError(
+            f"{path} is no list of names: it has no columns 'released' and 'original'"
+        ) from None
 
 
 def _none(root: Path, kind: Kind, others: Counter[Kind | None], closed: Mapping[str, str]) -> str:

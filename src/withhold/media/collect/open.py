@@ -20,17 +20,21 @@ def open_media(
     column: str | None = None,
     rate: int | None = None,
     stills: bool = True,
+    names: str | Path | None = None,
 ) -> Collection:
     """A folder, a table (Parquet, CSV) of paths or bytes, or an npz of pixels.
 
     `pattern` takes labels from the names in a folder; `column` is where a table holds the media;
     `rate` is that of bare samples; with `stills`, a folder's images are clips that stand still.
+    `names` is the list that a release left beside its folder: files get their old names back.
     """
     path = Path(path)
     if path.is_dir():
         if column is not None:
             raise UserError(f"{path} is a folder and has no column '{column}'")
-        return Folder.read(path, kind, pattern, stills=stills)
+        return Folder.read(path, kind, pattern, stills=stills, names=names)
+    if names is not None:
+        raise UserError(f"--names gives files of a folder their old names; {path} is none")
     if pattern is not None:
         raise UserError(f"--pattern reads the names of files in a folder; {path} is none")
     if not path.exists() and not path.is_symlink():

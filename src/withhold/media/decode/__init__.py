@@ -1,1 +1,1 @@
-"""Files and bytes to samples; one decoder a kind, each of which refuses what it cannot vouch for."""
+"""Files and bytes to samples: a decoder a kind, each refusing what it cannot vouch for."""
