@@ -6,17 +6,8 @@ the end: run with `-s` to read it.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import random
-import shutil
 import signal
-import subprocess
-import sys
-import time
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +20,8 @@ from withhold.data.worlds import two_attributes
 from withhold.dataset import Dataset
 
 from .conftest import snapshot
+from .killer import KILLS, Killer, tell
 
-WITHHOLD = Path(sys.executable).with_name("withhold")
-KILLS = int(os.environ.get("WITHHOLD_KILLS", "4"))
 ROWS = 200_000
 # Epochs of a few milliseconds and many of them, so that kills hit the saving of checkpoints too.
 CONFIG = {
@@ -62,153 +52,21 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@dataclass
-class Killer:
-    """Runs one command again and again and kills it, until it was killed often enough.
+class Knife(Killer):
+    known = frozenset({"data.parquet", "mass.yaml", "large.parquet", "bundle", "release.parquet"})
 
-    Most kills come at a moment drawn evenly over a run. Some things last a millisecond, so that
-    such a kill would never hit them; every third kill is aimed, at one of `aims` in turn.
-    """
-
-    ground: Path
-    arguments: tuple[str, ...]
-    output: Path
-    kills: int = 0
-    seed: int = 0
-    aims: tuple[str, ...] = ()
-    size: int = 0
-    hit: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def work(self) -> Path:
-        """Where a fit keeps its epochs."""
-        return self.output.with_name(f"{self.output.name}.partial")
-
-    @property
-    def beside(self) -> Path:
-        """Where a transform writes until it is done."""
-        return self.output.with_name(f".{self.output.name}.partial")
-
-    @property
-    def making(self) -> Path:
-        """Where a fit puts its bundle together."""
-        return self.output.with_name(f".{self.output.name}.making")
-
-    @property
-    def log(self) -> Path:
-        """What the command says, for when it fails; outside the ground, which must stay tidy."""
-        return self.ground.with_name("kills.log")
-
-    def start(self) -> subprocess.Popen[bytes]:
-        command = [str(WITHHOLD), *self.arguments, self.output.name]
-        with self.log.open("wb") as log:
-            return subprocess.Popen(command, cwd=self.ground, stderr=log)
-
-    def finish(self) -> float:
-        """Run to the end, undisturbed; returns the seconds it took."""
-        started = time.monotonic()
-        assert self.start().wait() == 0, self.log.read_text()
-        seconds = time.monotonic() - started
-        self.check_end()
-        return seconds
-
-    def run(self, seconds: float) -> None:
-        """Kill, and start again, and in the end let it finish."""
-        rng = random.Random(self.seed)
-        for number in range(self.kills):
-            turn, aimed = divmod(number, 3)
-            aim = self.aims[turn % len(self.aims)] if aimed == 1 else ""
-            while not self.kill(aim, rng.uniform(0, seconds)):
-                # It was done before the moment came: all over again.
-                self.check_end()
-                self.remove()
-        self.finish()
-
-    def kill(self, aim: str, moment: float) -> bool:
-        """One kill, and what is true after it; False where the run was done first."""
-        before = self.stamps()
-        process = self.start()
-        if aim:
-            while process.poll() is None and not self.reached(aim):
-                time.sleep(0.0002)
-        else:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(moment)
-        process.kill()
-        code = process.wait()
-        assert code in (0, -signal.SIGKILL), self.log.read_text()
-        self.check()
-        if code == 0:
-            return False
-        self.hit[self.where(before)] += 1
-        if self.output.exists():
-            self.finish()
-            self.remove()
-        return True
-
-    def reached(self, aim: str) -> bool:
-        """Whether a run is at what the kill is aimed at.
-
-        The run moves its files while we look: what is gone between two looks is not there.
-        """
-        with contextlib.suppress(FileNotFoundError):
-            if aim == "checkpoint":
-                return any(name.startswith(".") for name in os.listdir(self.work))
-            if aim == "closing":
-                return self.beside.stat().st_size >= self.size
-            return (self.making if aim == "bundle" else self.output).exists()
-        return False
-
-    def stamps(self) -> dict[str, int]:
-        """Every file of the run, and when it was written."""
-        paths = [self.beside, self.making, *self.work.glob("*"), *self.making.glob("*")]
-        return {p.name: p.stat().st_mtime_ns for p in paths if p.exists()}
-
-    def where(self, before: dict[str, int]) -> str:
-        """What the kill hit, from what lies about."""
-        after = self.stamps()
-        if self.output.exists():
-            return "7 after the rename"
-        if self.making.exists():
-            return "6 putting the bundle together"
-        if self.beside.exists() and after != before:
-            all_there = self.beside.stat().st_size >= self.size
-            return "6 closing the release" if all_there else "2 writing the release"
-        if after == before:
-            return "1 start-up"
-        if any(name.startswith(".") for name in after):
-            return "5 saving an epoch"
-        newest = max(after, key=lambda name: after[name])
-        return f"3 training, {newest.rpartition('-')[0]}"
-
-    def check(self) -> None:
-        """Nothing half-written stands under the final name."""
-        if not self.output.exists():
-            return
+    def check_output(self) -> None:
         if self.output.suffix == ".parquet":
             assert pq.read_table(self.output)["n"].to_pylist() == list(range(ROWS))
         else:
             load_bundle(self.output)
 
-    def check_end(self) -> None:
-        """It is there, sound, and nothing is left beside it."""
-        assert self.output.exists()
-        self.check()
-        known = {"data.parquet", "mass.yaml", "large.parquet", "bundle", "release.parquet"}
-        assert {p.name for p in self.ground.iterdir()} <= known | {self.output.name}
-
-    def remove(self) -> None:
-        if self.output.is_dir():
-            shutil.rmtree(self.output)
-        else:
-            self.output.unlink()
-
 
 def test_fit(ground: Path) -> None:
-    whole = Killer(ground, FIT, ground / "bundle")
+    whole = Knife(ground, FIT, ground / "bundle")
     seconds = whole.finish()
     aims = ("checkpoint", "bundle", "renamed")
-    killer = Killer(ground, FIT, ground / "killed", KILLS // 2, seed=11, aims=aims)
+    killer = Knife(ground, FIT, ground / "killed", KILLS // 2, seed=11, aims=aims)
     killer.run(seconds)
     assert snapshot(killer.output) == snapshot(whole.output)
     killer.remove()
@@ -217,19 +75,14 @@ def test_fit(ground: Path) -> None:
 
 def test_transform(ground: Path) -> None:
     if not (ground / "bundle").exists():
-        Killer(ground, FIT, ground / "bundle").finish()
-    whole = Killer(ground, TRANSFORM, ground / "release.parquet")
+        Knife(ground, FIT, ground / "bundle").finish()
+    whole = Knife(ground, TRANSFORM, ground / "release.parquet")
     seconds = whole.finish()
     size = whole.output.stat().st_size
     aims = ("closing", "renamed")
     count = KILLS - KILLS // 2
-    killer = Killer(ground, TRANSFORM, ground / "killed.parquet", count, 12, aims, size)
+    killer = Knife(ground, TRANSFORM, ground / "killed.parquet", count, 12, aims, size)
     killer.run(seconds)
     assert killer.output.read_bytes() == whole.output.read_bytes()
     killer.remove()
     tell("transform", seconds, killer)
-
-
-def tell(command: str, seconds: float, killer: Killer) -> None:
-    hits = ", ".join(f"{where[2:]}: {count}" for where, count in sorted(killer.hit.items()))
-    print(f"\n{command} ({seconds:.1f} s unbroken), {killer.kills} kills: {hits}")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from withhold.media.annotations import Annotations
 from withhold.media.collect import Item
 from withhold.media.collect.collection import Later
 from withhold.media.cutting import Cutting, decode
-from withhold.media.samples import BadMedia, Clip, Picture, Sound
+from withhold.media.samples import KINDS, BadMedia, Clip, Picture, Sound
 
 ONE = next(videos(1).items())
 
@@ -93,6 +94,16 @@ def test_what_is_bad_says_why():
         Cutting("clip", 4, 2).cut(Item("a", Clip(ONE.content.frames[:3])), 0)
     with pytest.raises(BadMedia):
         Cutting("clip", 4, 2).cut(Item("a.png", b"no picture"), 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pipe_does_not_stop_a_run(tmp_path, kind):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(BadMedia, match="not a file"):
+            Cutting(kind).cut(Item(path.name, path), 0)
+    with pytest.raises(BadMedia, match="No such file"):
+        Cutting(kind).cut(Item("gone", tmp_path / "gone"), 0)
 
 
 def test_the_state_tells_cuttings_apart(tmp_path):

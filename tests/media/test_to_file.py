@@ -7,7 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from media_support import ClipBrightness, Mean, MeanConfig, constant, sounds, videos, write_wav
+from media_support import (
+    ClipBrightness,
+    Mean,
+    MeanConfig,
+    constant,
+    sounds,
+    videos,
+    write_wav,
+)
 from support import Interrupted, Recorder
 from withhold.dataset import Dataset
 from withhold.errors import UserError

@@ -213,3 +213,24 @@ def _count_backward(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
     monkeypatch.setattr(torch.Tensor, "backward", counting)
     return lambda: count
+
+
+def test_what_is_dear_to_make_is_kept(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make() -> dict[str, torch.Tensor]:
+        made.append("once")
+        return {"a": torch.arange(6.0).reshape(2, 3).T, "b": torch.ones(2)}
+
+    for journal, calls in ((Journal(tmp_path), 1), (Journal(tmp_path), 1), (Journal(), 2)):
+        found = journal.kept("views", "of these media", make)
+        assert torch.equal(found["a"], torch.arange(6.0).reshape(2, 3).T)
+        assert len(made) == calls
+    Journal(tmp_path).kept("views", "of other media", make)
+    assert len(made) == 3
+    (path, *_) = sorted(tmp_path.glob("views-*"))
+    path.write_bytes(b"")
+    for said in ("of these media", "of other media"):
+        assert torch.equal(Journal(tmp_path).kept("views", said, make)["b"], torch.ones(2))
+    assert len(made) == 4
+    assert Journal(tmp_path).history == []

@@ -47,10 +47,13 @@ class Moments:
     @property
     def mean(self) -> FloatArray:
         """(d,)."""
-        return (self._origin + self._means[0]).astype(np.float32)
+        mean: FloatArray = (self._origin + self._means[0]).astype(np.float32)
+        return mean
 
     @property
     def deviation(self) -> FloatArray:
         """(d,), of the whole and not of a sample of it."""
         mean, square = self._means
-        return np.sqrt(np.maximum(square - np.square(mean), 0)).astype(np.float32)
+        variance = np.maximum(square - np.square(mean), 0)
+        deviation: FloatArray = np.sqrt(variance).astype(np.float32)
+        return deviation

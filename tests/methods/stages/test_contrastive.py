@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
 from torch import Tensor
 
-from support import Recorder
+from support import Interrupted, Recorder
 from withhold.methods import Journal
 from withhold.methods.stages.contrastive import ContrastiveConfig, Views, train_contrastive
 from withhold.nets.contrastive import ContrastiveNet
@@ -46,17 +48,22 @@ class FakeRaw:
 
 
 def train(
-    x: Tensor, raw: FakeRaw | None, config: ContrastiveConfig = SMALL, *, progress: Recorder
+    x: Tensor,
+    raw: FakeRaw | None,
+    config: ContrastiveConfig = SMALL,
+    *,
+    progress: Recorder,
+    journal: Journal | None = None,
 ) -> ContrastiveNet:
     return train_contrastive(
         x, raw, Space.of(x.numpy()), config,
-        seed=0, progress=progress, journal=Journal(), digest="",
+        seed=0, progress=progress, journal=journal or Journal(), digest="",
     )  # fmt: skip
 
 
 def test_the_features_are_disturbed_where_there_are_no_raw_samples(x: Tensor) -> None:
     said = Recorder()
-    views = Views(x, None, Space.of(x.numpy()), SMALL, seed=0, progress=said)
+    views = Views(x, None, Space.of(x.numpy()), SMALL, seed=0, progress=said, journal=Journal())
     assert "the raw samples are not at hand" in said.text
     rows = torch.arange(40)
     one, two = views.pair(rows, torch.Generator().manual_seed(1))
@@ -70,14 +77,16 @@ def test_the_features_are_disturbed_where_there_are_no_raw_samples(x: Tensor) ->
 
 def test_no_noise_and_no_drop_is_the_record_itself(x: Tensor) -> None:
     still = SMALL.model_copy(update={"noise": 0.0, "drop": 0.0})
-    views = Views(x, None, Space.of(x.numpy()), still, seed=0, progress=Recorder())
+    views = Views(
+        x, None, Space.of(x.numpy()), still, seed=0, progress=Recorder(), journal=Journal()
+    )
     one, _ = views.pair(torch.arange(96), torch.Generator().manual_seed(1))
     torch.testing.assert_close(one, x)
 
 
 def test_raw_views_are_used_where_there_are_raw_samples(x: Tensor) -> None:
     raw, said = FakeRaw(x.numpy()), Recorder()
-    views = Views(x, raw, Space.of(x.numpy()), SMALL, seed=0, progress=said)
+    views = Views(x, raw, Space.of(x.numpy()), SMALL, seed=0, progress=said, journal=Journal())
     assert said.lines == []
     assert len(set(raw.seeds)) == SMALL.draws  # each draw is another augmentation
     rows = torch.tensor([3, 1, 4])
@@ -92,6 +101,36 @@ def test_training_asks_for_the_raw_views_once_a_draw(x: Tensor) -> None:
     assert len(raw.seeds) == SMALL.draws
     without = train(x, None, progress=said)
     assert not torch.equal(with_raw.network[0].weight, without.network[0].weight)
+
+
+def test_a_resumed_fit_finds_its_views(x: Tensor, tmp_path: Path) -> None:
+    whole = train(x, FakeRaw(x.numpy()), progress=Recorder(), journal=Journal(tmp_path / "a"))
+    first, again = FakeRaw(x.numpy()), FakeRaw(x.numpy())
+    cut = Recorder(stop_in="contrastive encoder", after=4)
+    with pytest.raises(Interrupted):
+        train(x, first, progress=cut, journal=Journal(tmp_path / "b"))
+    resumed = train(x, again, progress=Recorder(), journal=Journal(tmp_path / "b"))
+    assert len(first.seeds) == SMALL.draws
+    assert again.seeds == []
+    for name, tensor in whole.state_dict().items():
+        assert torch.equal(tensor, resumed.state_dict()[name])
+
+
+def test_views_of_other_media_are_made_anew(x: Tensor, tmp_path: Path) -> None:
+    train(x, FakeRaw(x.numpy()), progress=Recorder(), journal=Journal(tmp_path))
+    other, torn = FakeRaw(x.numpy()), FakeRaw(x.numpy())
+    other.fingerprint = lambda: "other"  # type: ignore[method-assign]
+    train(x, other, progress=Recorder(), journal=Journal(tmp_path))
+    assert len(other.seeds) == SMALL.draws
+    # A power cut: one view is torn, and the stage is lost.
+    kept = sorted(tmp_path.glob("views-*"))
+    assert len(kept) == 2 * SMALL.draws
+    for path in kept:
+        path.write_bytes(path.read_bytes()[:50])
+    for path in tmp_path.glob("contrastive-*"):
+        path.unlink()
+    train(x, torn, progress=Recorder(), journal=Journal(tmp_path))
+    assert len(torn.seeds) == SMALL.draws
 
 
 def test_it_learns_to_tell_records_apart(x: Tensor) -> None:
