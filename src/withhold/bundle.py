@@ -30,6 +30,8 @@ from withhold.bundle_files import read_files, write_files
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.feasibility import checked_columns, telling_columns
+from withhold.media.collect.collection import FILE
+from withhold.media.extract import METADATA
 from withhold.methods import Modifier, get_method
 from withhold.methods.modifier import State
 from withhold.roles import Roles
@@ -89,6 +91,8 @@ class Bundle:
         gone = {*self.label_columns, *self.roles.suppress}
         present = [c for c in dataset.table.column_names if c in gone]
         present += [n for n in dataset.multilabel if n in gone]
+        if METADATA in (dataset.schema.metadata or {}) and FILE in dataset.table.column_names:
+            present.append(FILE)  # what files are called tells of people
         released = released if keep_labels else released.without(present)
         return replace(released, schema=bare_schema(released.schema))
 

@@ -10,8 +10,7 @@ from media_support import constant, videos, write_png, write_wav
 from withhold.errors import UserError
 from withhold.media.annotations import Annotations
 from withhold.media.collect import Item
-from withhold.media.collect.collection import Later
-from withhold.media.cutting import Cutting, decode
+from withhold.media.cutting import Cutting
 from withhold.media.samples import KINDS, BadMedia, Clip, Picture, Sound
 
 ONE = next(videos(1).items())
@@ -29,14 +28,14 @@ def test_a_picture_a_sound_and_a_text_are_one_record(tmp_path):
         ("sound", wav, Sound), ("sound", wav.read_bytes(), Sound), ("image", png, Picture),
         ("image", png.read_bytes(), Picture), ("text", b"hello", str), ("text", "hello", str),
     ):  # fmt: skip
-        ((sample, labels),) = Cutting(kind).cut(Item("a", content), 0)
+        ((sample, labels),) = list(Cutting(kind).cut(Item("a", content), 0))
         assert isinstance(sample, of)
         assert labels == {}
         assert Cutting(kind).fields == []
 
 
 def test_the_middle_of_a_video():
-    ((clip, labels),) = Cutting("clip", 4, 2).cut(ONE, 0)
+    ((clip, labels),) = list(Cutting("clip", 4, 2).cut(ONE, 0))
     assert numbers(clip) == [16, 18, 20, 22]  # 7 of 40 frames: 16 or 17 before and behind
     assert labels == {}
     assert clip.rate == 12.5
@@ -44,7 +43,7 @@ def test_the_middle_of_a_video():
 
 def test_windows_at_equal_distances():
     cutting = Cutting("clip", 4, 2, clips=10)
-    found = cutting.cut(ONE, 0)
+    found = list(cutting.cut(ONE, 0))
     assert len(found) == 10
     assert numbers(found[0][0]) == [0, 2, 4, 6]
     assert numbers(found[-1][0]) == [33, 35, 37, 39]
@@ -58,7 +57,7 @@ def test_a_window_for_every_stretch_with_labels(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"v.mp4": {"pose": [[0, 19, "sit"], [20, 39, "run"]], "who": 3}}))
     cutting = Cutting("clip", 4, 2, annotations=Annotations.read(path))
-    found = cutting.cut(Item("sub/v.mp4", ONE.content), 0)
+    found = list(cutting.cut(Item("sub/v.mp4", ONE.content), 0))
     assert {labels["pose"] for _, labels in found} == {"sit", "run"}
     for clip, labels in found:
         assert labels["who"] == 3
@@ -68,32 +67,25 @@ def test_a_window_for_every_stretch_with_labels(tmp_path):
         ("frame", "int64"), ("pose", "string"), ("who", "int64"),
     ]  # fmt: skip
     with pytest.raises(BadMedia, match="no stretch of it is annotated"):
-        cutting.cut(Item("w.mp4", ONE.content), 0)
+        list(cutting.cut(Item("w.mp4", ONE.content), 0))
 
 
 def test_a_still_picture_is_a_clip_of_equal_frames(tmp_path):
     path = write_png(tmp_path / "a.png", 9)
     for content in (path, path.read_bytes()):
-        found = Cutting("clip", 4, 2, clips=3).cut(Item("a.png", content), 0)
+        found = list(Cutting("clip", 4, 2, clips=3).cut(Item("a.png", content), 0))
         assert len(found) == 3
         assert all(clip.frames.shape == (4, 6, 5, 3) for clip, _ in found)
         assert all((clip.frames == 9).all() for clip, _ in found)
 
 
-def test_a_sample_that_is_made_later():
-    made = Later(lambda: Clip(ONE.content.frames[:10]))
-    ((clip, _),) = Cutting("clip", 4, 2).cut(Item("x", made), 0)
-    assert numbers(clip) == [1, 3, 5, 7]
-    assert decode(Later(lambda: "text"), "text") == "text"
-
-
 def test_what_is_bad_says_why():
     with pytest.raises(BadMedia, match="there is none"):
-        Cutting("sound").cut(Item("a", BadMedia("there is none")), 0)
+        list(Cutting("sound").cut(Item("a", BadMedia("there is none")), 0))
     with pytest.raises(BadMedia, match="3 frames, 4 are needed"):
-        Cutting("clip", 4, 2).cut(Item("a", Clip(ONE.content.frames[:3])), 0)
+        list(Cutting("clip", 4, 2).cut(Item("a", Clip(ONE.content.frames[:3])), 0))
     with pytest.raises(BadMedia):
-        Cutting("clip", 4, 2).cut(Item("a.png", b"no picture"), 0)
+        list(Cutting("clip", 4, 2).cut(Item("a.png", b"no picture"), 0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -101,9 +93,9 @@ def test_a_pipe_does_not_stop_a_run(tmp_path, kind):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path):
         with pytest.raises(BadMedia, match="not a file"):
-            Cutting(kind).cut(Item(path.name, path), 0)
+            list(Cutting(kind).cut(Item(path.name, path), 0))
     with pytest.raises(BadMedia, match="No such file"):
-        Cutting(kind).cut(Item("gone", tmp_path / "gone"), 0)
+        list(Cutting(kind).cut(Item("gone", tmp_path / "gone"), 0))
 
 
 def test_the_state_tells_cuttings_apart(tmp_path):
@@ -122,5 +114,16 @@ def test_mistakes(tmp_path):
     path.write_text('{"v": {"a": 1}}')
     with pytest.raises(UserError, match="this extractor takes sounds"):
         Cutting("sound", clips=10)
-    with pytest.raises(UserError, match="--clips and --annotations both say where to cut"):
-        Cutting("clip", clips=10, annotations=Annotations.read(path))
+
+
+def test_ten_windows_carry_the_labels_of_the_whole_video(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"v": {"pose": [[0, 9, "sit"], [10, 39, "run"]]}}')
+    cutting = Cutting("clip", 4, 2, clips=3, annotations=Annotations.read(path))
+    found = list(cutting.cut(Item("sub/v.mp4", ONE.content), 0))
+    assert [labels["pose"] for _, labels in found] == ["run"] * 3
+    assert [labels["frame"] for _, labels in found] == sorted(
+        labels["frame"] for _, labels in found
+    )
+    with pytest.raises(BadMedia, match="it is not annotated"):
+        list(cutting.cut(Item("w.mp4", ONE.content), 0))

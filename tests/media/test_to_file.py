@@ -114,8 +114,11 @@ def test_interrupted_while_writing(out):
 
 def test_ctrl_c_leaves_what_is_done(out):
     class Stopped(Mean):
+        batches = 0
+
         def forward(self, prepared):
-            if self.prepared >= 12:
+            self.batches += 1
+            if self.batches == 3:
                 raise KeyboardInterrupt
             return super().forward(prepared)
 
@@ -188,7 +191,11 @@ def test_clips_of_ten_windows(out):
     done = run(videos(6), out, extractor=ClipBrightness(), clips=10)
     data = Dataset.read(out)
     assert done.records == 60
-    assert data.table.column_names == ["n", "frame"]
+    assert data.table.column_names == ["file", "n", "frame", "split"]
+    parts = {}
+    for file, part in zip(data.table["file"].to_pylist(), data.parts, strict=True):
+        parts.setdefault(file, set()).add(str(part))
+    assert all(len(of_one) == 1 for of_one in parts.values())  # no video in two parts
     np.testing.assert_allclose(data.x[:, 1], data.table["frame"].to_numpy(), rtol=1e-5)
 
 

@@ -81,6 +81,12 @@ def by_source(data: Dataset, column: str) -> Dataset:
 def average_over(data: Dataset, column: str, asks: Sequence[Question], jobs: Jobs) -> None:
     """Replace what was said of every record by the mean over its source."""
     sources = encode_any(data.table[column])
+    parts = np.unique(np.asarray(data.parts), return_inverse=True)[1]
+    if len(np.unique(np.stack([sources, parts]), axis=1)[0]) != len(np.unique(sources)):
+        raise UserError(
+            f"the split of {data.name} puts records of one '{column}' into several parts, so that"
+            " attackers know what they are tested on; give it a column 'split' by it"
+        )
     for q in asks:
         if is_of_sources(q.attribute, sources):
             for said in (jobs.ladder, jobs.models, jobs.repeated):

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from withhold import __version__
 from withhold.atomic import write_bytes
 from withhold.audit.attackers import Attacker, Logistic, MlpLarge
 from withhold.audit.evaluate import evaluate
@@ -86,8 +87,10 @@ class MediaResult:
                 paper = papers[row.label].get(name)
                 cells.append(f"{'–' if paper is None else paper} / {ours}" if beside else ours)
             bounds = [at_most(b) for b in row.bound.values()]
+            whole = max(r.records for r in self.rows if r.extractor == row.extractor)
+            fewer = "" if row.records == whole else f" ({row.records:,} records)"
             told = [", ".join(bounds) or "–", *([notes[row.label] or "–"] if noted else [])]
-            lines.append([row.extractor, row.label, *cells, *told])
+            lines.append([row.extractor, row.label + fewer, *cells, *told])
         return header, lines
 
     @property
@@ -140,7 +143,8 @@ def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResul
         digest = data.digest()
         for row in recipe.rows:
             text = [row.model_dump(mode="json", exclude={"paper"}), recipe.config, recipe.seed]
-            key = row_key([*text, recipe.measure, recipe.suppress, digest, repr(ATTACKERS)])
+            made = _key_of(releases[row.label]) if row.label in releases else ""
+            key = row_key([*text, recipe.measure, recipe.suppress, digest, repr(ATTACKERS), made])
             progress.say(f"{spec.shown}: {row.label}")
             make = partial(_row, recipe, row, spec, data, releases, folder, progress)
             rows.append(MediaRow(**keep_row(row_folder(folder, row.label), key, make)))
@@ -207,6 +211,11 @@ def _row(
     )
 
 
+def _key_of(file: MediaFile) -> str:
+    """What a release was made from, as `_released` wrote it."""
+    return file.path.with_suffix(".key").read_text()
+
+
 def _opened(file: MediaFile) -> Collection:
     return open_media(file.path, file.kind, column=file.column)
 
@@ -225,7 +234,8 @@ def _released(
         config=row_config(recipe, row),
         seed=recipe.seed,
     )
-    key = row_key([row.model_dump(mode="json", exclude={"paper"}), bundle.input, bundle.seed])
+    text = [row.model_dump(mode="json", exclude={"paper"}), bundle.input, bundle.seed]
+    key = row_key([*text, __version__])
     note = target.with_suffix(".key")
     if not (target.exists() and note.exists() and note.read_text() == key):
         release_media(bundle, media, target, progress=progress)

@@ -19,7 +19,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -139,8 +139,10 @@ class Annotations:
         return self._name(video) is not None
 
     def _name(self, video: str) -> str | None:
-        """A video by the name it has here: as given, or without its folders."""
-        return next((n for n in (video, Path(video).name) if n in self.videos), None)
+        """A video by the name it has here: as given, without its folders, without its suffix."""
+        path = PurePosixPath(video)
+        names = (video, path.name, str(path.with_suffix("")) if path.name else video, path.stem)
+        return next((n for n in names if n in self.videos), None)
 
     def _video(self, video: str) -> dict[str, tuple[Interval, ...]]:
         name = self._name(video)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from withhold.errors import UserError
-from withhold.media.collect.collection import Item, Later
+from withhold.media.collect.collection import Item
 from withhold.media.samples import BadMedia, Clip, Kind, Picture, Sample, kind_of
 from withhold.media.windows import Window, centre_window, equidistant_windows
 
@@ -25,7 +25,8 @@ class Cutting:
     """How media of a kind are cut into records.
 
     Of a video, one window of `frames` frames, every `step`th, in its middle; or `clips` windows
-    at equal distances; or, with annotations, one for every stretch whose labels are known.
+    at equal distances; or, with annotations, one for every stretch whose labels are known. With
+    both, windows at equal distances carry the labels of the whole video.
     """
 
     kind: Kind
@@ -39,32 +40,36 @@ class Cutting:
             raise UserError(
                 f"windows and annotations are of clips; this extractor takes {self.kind}s"
             )
-        if self.clips and self.annotations:
-            raise UserError("--clips and --annotations both say where to cut; give one")
+
+    @property
+    def several(self) -> bool:
+        """Whether an item may give several records."""
+        return bool(self.clips or self.annotations)
 
     @property
     def fields(self) -> list[pa.Field]:
         """Columns that cutting adds to the labels."""
-        found = []
-        if self.clips or self.annotations:
-            found.append(pa.field(FRAME, pa.int64()))
+        if not self.several:
+            return []
+        found = [pa.field(FRAME, pa.int64())]
         if self.annotations:
             found += [pa.field(a, self.annotations.type_of(a)) for a in self.annotations.attributes]
         return found
 
-    def cut(self, item: Item, place: int) -> list[tuple[Sample, dict[str, Any]]]:
-        """Decoded samples of item number `place`, with added labels; raises BadMedia."""
+    def cut(self, item: Item, place: int) -> Iterator[tuple[Sample, dict[str, Any]]]:
+        """Decoded samples of item number `place`, one by one, with labels; raises BadMedia."""
         if isinstance(item.content, BadMedia):
             raise item.content
         if isinstance(item.content, Path) and item.content.exists() and not item.content.is_file():
             raise BadMedia("not a file")  # reading a pipe would wait for ever
         if self.kind != "clip":
-            return [(decode(item.content, self.kind), {})]
-        return self._clips(item, place)
+            yield decode(item.content, self.kind), {}
+        else:
+            yield from self._clips(item, place)
 
     def windows(self, item: Item, count: int, place: int) -> Sequence[Window]:
-        """Where a video of `count` frames is cut."""
-        if self.annotations is not None:
+        """Where a video of `count` frames is cut, in order."""
+        if self.annotations is not None and not self.clips:
             found = self.annotations.windows(item.name, count, self.frames, self.step)
             if not found:
                 raise BadMedia("no stretch of it is annotated")
@@ -73,25 +78,25 @@ class Cutting:
             return equidistant_windows(count, self.clips, self.frames, self.step)
         return [centre_window(count, self.frames, self.step)]
 
-    def _clips(self, item: Item, place: int) -> list[tuple[Sample, dict[str, Any]]]:
-        from withhold.media.decode.clips import decode_windows
+    def _clips(self, item: Item, place: int) -> Iterator[tuple[Sample, dict[str, Any]]]:
+        from withhold.media.decode.clips import each_window
 
         content, count = self._counted(item)
-        windows = self.windows(item, count, place)
-        decoded = decode_windows(content, windows)
-        return [
-            (clip, self._labels(item.name, window))
-            for clip, window in zip(decoded, windows, strict=True)
-        ]
+        windows = sorted(self.windows(item, count, place), key=lambda w: (w.last, w.first))
+        whole: dict[str, Any] = {}
+        if self.annotations is not None and self.clips:
+            if item.name not in self.annotations:
+                raise BadMedia("it is not annotated")
+            whole = dict(self.annotations.video_labels(item.name, count))
+        for clip, window in zip(each_window(content, windows), windows, strict=True):
+            yield clip, self._labels(item.name, window) | whole
 
     def _counted(self, item: Item) -> tuple[Any, int]:
         from withhold.media.decode.clips import count_frames
         from withhold.media.decode.pictures import decode_picture
 
         content: Any = item.content
-        if isinstance(content, Later):
-            content = content.make()
-        elif kind_of(item.name) == "image":
+        if kind_of(item.name) == "image":
             content = decode_picture(content)
         if isinstance(content, Picture):
             return content, self.frames * self.step  # as many equal frames as are asked for
@@ -100,8 +105,8 @@ class Cutting:
         return content, count_frames(content)[0]
 
     def _labels(self, name: str, window: Window) -> dict[str, Any]:
-        found: dict[str, Any] = {FRAME: window.centre} if self.fields else {}
-        if self.annotations is not None:
+        found: dict[str, Any] = {FRAME: window.centre} if self.several else {}
+        if self.annotations is not None and not self.clips:
             found |= self.annotations.labels_at(name, window.centre)
         return found
 
@@ -117,8 +122,6 @@ class Cutting:
 
 def decode(content: Any, kind: Kind) -> Sample:
     """A whole sample from a file, its bytes, or a sample that is decoded already."""
-    if isinstance(content, Later):
-        return content.make()
     return _DECODERS[kind](content)
 
 

@@ -15,6 +15,7 @@ from withhold import __version__
 from withhold.dataset import SPLIT, Dataset
 from withhold.errors import UserError, listing
 from withhold.media.collect import Collection, open_media
+from withhold.media.collect.collection import FILE
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.extractors.registry import extractor_from_state, extractor_type, make_extractor
@@ -146,6 +147,10 @@ def with_parts(job: Job, labels: pa.Table, progress: Progress) -> Dataset:
     )
     if job.test is not None:
         blank = blank.with_test_where(job.test)
+    if job.cutting.several and blank.parts is None:
+        # Whoever drew a split later, by record, would have windows of one video in both parts.
+        blank = replace(replace(blank, group=FILE).with_split(), group=None)
+        progress.say("the windows of a video stay together: column 'split' is drawn by file")
     if job.extractor.lacks_statistics and blank.parts is None:
         progress.say(
             f"{job.extractor.name}: no split, so features are standardised with the statistics of"
@@ -275,7 +280,7 @@ def _suited(extractor: Extractor, collection: Collection, cutting: Cutting) -> E
         return extractor
     for place, item in enumerate(collection.items()):
         try:
-            return extractor.suited(cutting.cut(item, place)[0][0])
+            return extractor.suited(next(cutting.cut(item, place))[0])
         except UserError:
             raise
         except (BadMedia, *STUMBLES):

@@ -7,7 +7,7 @@ where an earlier run was interrupted: the same collection gives the same bytes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -19,6 +19,7 @@ import pyarrow as pa
 from withhold.data.files.source import one_line
 from withhold.errors import UserError
 from withhold.media.collect import Collection, Item
+from withhold.media.collect.collection import FILE
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray, Prepared
 from withhold.media.samples import BadMedia, Sample
@@ -26,11 +27,13 @@ from withhold.nets.device import core_count
 from withhold.tables import RECORD, bare_table
 
 # What a sample becomes before it is prepared; the numbers are the item's place in the collection,
-# and which of the item's records it is.
-Augment = Callable[[Sample, int, int], Sample]
+# which of the item's records it is, and which attempt, the last of which must leave it usable.
+Augment = Callable[[Sample, int, int, int], Sample]
+ATTEMPTS = 4
 FEATURES = "x"  # the column of a dataset that holds them
 AHEAD = 4  # blocks decoded ahead of the network, at most
-HELD = 2**28  # bytes; with more than this prepared, fewer blocks are
+HELD = 2**28  # bytes prepared and waiting, about
+FORWARD = 2**26  # bytes that go through the network at once, about
 # What libraries raise that stumble over one file.
 STUMBLES = (OSError, ValueError, ArithmeticError, RuntimeError, MemoryError)
 
@@ -65,6 +68,11 @@ class _Done:
     prepared: list[tuple[Prepared, dict[str, Any]]]
     reason: str = ""
 
+    @property
+    def nbytes(self) -> int:
+        """What is held of it."""
+        return sum(prepared.nbytes for prepared, _ in self.prepared)
+
 
 def label_schema(collection: Collection, cutting: Cutting) -> pa.Schema:
     """The columns of a block's labels."""
@@ -81,7 +89,10 @@ def label_schema(collection: Collection, cutting: Cutting) -> pa.Schema:
             f"'{clash[0]}' is a column of {collection.name}, and cutting its videos adds one of"
             " that name; rename it"
         )
-    return pa.schema([*(f.remove_metadata() for f in collection.schema), *added])
+    fields = [f.remove_metadata() for f in collection.schema]
+    if cutting.several and FILE not in collection.schema.names:
+        fields.insert(0, pa.field(FILE, pa.string()))  # what tells which windows belong together
+    return pa.schema([*fields, *added])
 
 
 def blocks(
@@ -96,29 +107,41 @@ def blocks(
     """Raw features of everything from item `start` on, which must begin a block."""
     schema = label_schema(collection, cutting)
     size = max(extractor.batch // (cutting.clips or 1), 1)
+    workers = workers or core_count()
 
     def work(item: Item, place: int) -> _Done:
         return _prepared(item, place, extractor, cutting, augment)
 
     items = enumerate(collection.items(start), start)
-    waiting: deque[list[Future[_Done]]] = deque()
-    ahead = 2  # until it is known how large they are
-    with ThreadPoolExecutor(workers or core_count()) as pool:
+    waiting: deque[Future[_Done]] = deque()
+    largest = 0
+    with ThreadPoolExecutor(workers) as pool:
         try:
-            first = start
+            filling = _Filling(start, extractor, schema)
             while True:
-                while len(waiting) < ahead and (
-                    some := [pool.submit(work, item, place) for place, item in islice(items, size)]
-                ):
-                    waiting.append(some)
+                most = _most_ahead(largest, size, workers)
+                for place, item in islice(items, max(most - len(waiting), 0)):
+                    waiting.append(pool.submit(work, item, place))
                 if not waiting:
-                    return
-                done = [future.result() for future in waiting.popleft()]
-                ahead = _ahead(done)
-                yield _block(first, done, extractor, schema)
-                first += len(done)
+                    break
+                done = waiting.popleft().result()
+                largest = max(largest, done.nbytes)
+                filling.add(done)
+                if filling.items == size:
+                    yield filling.block()
+                    filling = _Filling(filling.start + size, extractor, schema)
+            if filling.items:
+                yield filling.block()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _most_ahead(largest: int, size: int, workers: int) -> int:
+    """How many items to decode ahead of the network: as many as HELD bytes hold of the largest
+    seen, so that long recordings do not fill the memory; at least one a worker, and one ready."""
+    if not largest:
+        return 2 * workers
+    return min(max(HELD // largest, workers + 1), AHEAD * size)
 
 
 def _prepared(
@@ -138,53 +161,72 @@ def _prepared(
     return _Done(item.name, item.labels, prepared, reason)
 
 
-def _ahead(done: Sequence[_Done]) -> int:
-    """How many blocks like this one to hold; two at least, so that decoding never waits."""
-    size = sum(prepared.nbytes for one in done for prepared, _ in one.prepared)
-    return min(max(HELD // max(size, 1), 2), AHEAD)
-
-
 def _input(
     sample: Sample, place: int, turn: int, extractor: Extractor, augment: Augment | None
 ) -> Prepared:
     if augment is None:
         return extractor.prepare(sample)
-    try:
-        return extractor.prepare(augment(sample, place, turn))
-    except BadMedia:
-        # What can be used as it is may become unusable (no face is found any more): then as it is.
-        return extractor.prepare(sample)
+    # What can be used as it is may become unusable (no face is found any more): drawn again.
+    for attempt in range(ATTEMPTS):
+        try:
+            return extractor.prepare(augment(sample, place, turn, attempt))
+        except BadMedia:
+            continue
+    return extractor.prepare(augment(sample, place, turn, ATTEMPTS))
 
 
-def _block(start: int, done: Sequence[_Done], extractor: Extractor, schema: pa.Schema) -> Block:
-    rows: list[dict[str, Any]] = []
-    inputs: list[Prepared] = []
-    places: list[int] = []
-    skipped: list[Skipped] = []
-    for place, one in enumerate(done, start):
-        if one.reason:
-            skipped.append(Skipped(place, one.name, one.reason))
-        for prepared, labels in one.prepared:
-            inputs.append(prepared)
-            rows.append({**one.labels, **labels})
-            places.append(place)
-    raw = np.empty((len(inputs), extractor.dimension), np.float32)
-    for first in range(0, len(inputs), extractor.batch):
-        some = slice(first, first + extractor.batch)
-        raw[some] = extractor.forward(inputs[some])
-    good = np.isfinite(raw).all(axis=1)
-    for bad in np.flatnonzero(~good):
-        name = done[places[bad] - start].name
-        skipped.append(Skipped(places[bad], name, "its features are NaN or infinite"))
-    keep = np.flatnonzero(good)
-    labels = bare_table(len(keep))
-    if schema.names:
-        labels = pa.Table.from_pylist([rows[i] for i in keep], schema=schema)
-    return Block(
-        start,
-        start + len(done),
-        raw[keep],
-        labels,
-        [places[i] for i in keep],
-        sorted(skipped, key=lambda s: s.place),
-    )
+class _Filling:
+    """A block under way: what is prepared goes through the network as soon as it is a batch, or
+    FORWARD bytes. That depends on the media alone, never on time."""
+
+    def __init__(self, start: int, extractor: Extractor, schema: pa.Schema) -> None:
+        self.start, self.extractor, self.schema = start, extractor, schema
+        self.items = 0
+        self.rows: list[dict[str, Any]] = []
+        self.places: list[int] = []
+        self.names: list[str] = []
+        self.skipped: list[Skipped] = []
+        self.raw: list[FloatArray] = [np.empty((0, extractor.dimension), np.float32)]
+        self.inputs: list[Prepared] = []
+        self.bytes = 0
+
+    def add(self, done: _Done) -> None:
+        """The next item."""
+        place = self.start + self.items
+        self.items += 1
+        if done.reason:
+            self.skipped.append(Skipped(place, done.name, done.reason))
+        for prepared, labels in done.prepared:
+            self.rows.append({FILE: done.name, **done.labels, **labels})
+            self.places.append(place)
+            self.names.append(done.name)
+            self.inputs.append(prepared)
+            self.bytes += prepared.nbytes
+            if len(self.inputs) == self.extractor.batch or self.bytes >= FORWARD:
+                self._forward()
+
+    def _forward(self) -> None:
+        if self.inputs:
+            self.raw.append(self.extractor.forward(self.inputs))
+        self.inputs, self.bytes = [], 0
+
+    def block(self) -> Block:
+        """The block, when it is full or there is no more."""
+        self._forward()
+        raw = np.concatenate(self.raw)
+        good = np.isfinite(raw).all(axis=1)
+        for bad in np.flatnonzero(~good):
+            what = "its features are NaN or infinite"
+            self.skipped.append(Skipped(self.places[bad], self.names[bad], what))
+        keep = np.flatnonzero(good)
+        labels = bare_table(len(keep))
+        if self.schema.names:
+            labels = pa.Table.from_pylist([self.rows[i] for i in keep], schema=self.schema)
+        return Block(
+            self.start,
+            self.start + self.items,
+            raw[keep],
+            labels,
+            [self.places[i] for i in keep],
+            sorted(self.skipped, key=lambda s: s.place),
+        )

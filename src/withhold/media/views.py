@@ -25,11 +25,11 @@ from withhold.errors import UserError
 from withhold.media.collect import Collection, Item
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray
-from withhold.media.pipeline import Augment, blocks
+from withhold.media.pipeline import ATTEMPTS, Augment, blocks
 from withhold.media.samples import Clip, Kind, Picture, Sample, Sound
 from withhold.progress import Progress, Silent
 
-VERSION = "views 3"
+VERSION = "views 4"
 Rows = npt.NDArray[np.int64]
 
 
@@ -65,15 +65,24 @@ class MediaViews:
         # The place in the whole collection: a record's draw is the same among any others.
         places = np.unique(self.places[rows])
         cutting: Cutting = self.cutting
-        if cutting.kind == "clip" and not cutting.fields:
+        if cutting.kind == "clip" and not cutting.several:
             cutting = _instants(cutting, seed, which, places)
 
-        def augment(sample: Sample, place: int, turn: int) -> Sample:
-            draw = [0x51E3, seed, int(places[place]), turn, which]
+        plain: list[int] = []
+
+        def augment(sample: Sample, place: int, turn: int, attempt: int) -> Sample:
+            if attempt == ATTEMPTS:
+                plain.append(place)
+                return sample
+            draw = [0x51E3, seed, int(places[place]), turn, which, attempt]
             return view_of(sample, which, np.random.default_rng(draw))
 
         name = f"raw views, {'first' if which == 0 else 'second'} of two"
-        return self._extract(rows, cutting, augment, progress, name)
+        x = self._extract(rows, cutting, augment, progress, name)
+        if plain:
+            progress.say(f"{len(plain):,} of {len(rows):,} views are the records as they are: no"
+                         " change of them could be used")  # fmt: skip
+        return x
 
     def _extract(
         self, rows: Rows, cutting: Cutting, augment: Augment | None, progress: Progress, name: str

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -93,67 +92,6 @@ class Samples:
         for sample in self.samples:
             h.update(sample_bytes(sample))
         return h.hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class Changed:
-    """Another collection whose samples are changed, one by one, when they are decoded.
-
-    `change` takes a decoded sample and gives one of the same kind: what an anonymiser does.
-    """
-
-    origin: Collection
-    change: Callable[[Sample], Sample]
-    decode: Callable[[Content], Sample]
-    label: str
-
-    @property
-    def name(self) -> str:
-        """The origin's name and what was done to it."""
-        return f"{self.origin.name} ({self.label})"
-
-    @property
-    def kind(self) -> Kind:
-        """That of the origin."""
-        return self.origin.kind
-
-    @property
-    def schema(self) -> pa.Schema:
-        """That of the origin."""
-        return self.origin.schema
-
-    def __len__(self) -> int:
-        return len(self.origin)
-
-    def labels(self) -> pa.Table | None:
-        """Those of the origin."""
-        return self.origin.labels()
-
-    def items(self, start: int = 0) -> Iterator[Item]:
-        """The changed items; decoding happens where they are asked for."""
-        for item in self.origin.items(start):
-            content: Any = item.content
-            if not isinstance(content, BadMedia):
-                content = Later(partial(self._made, content))
-            yield Item(item.name, content, item.labels)
-
-    def _made(self, content: Content) -> Sample:
-        return self.change(self.decode(content))
-
-    def stamp(self) -> str:
-        """That of the origin, and what was done."""
-        return f"{self.origin.stamp()} {self.label}"
-
-    def digest(self) -> str:
-        """That of the origin, and what was done."""
-        return f"{self.origin.digest()} {self.label}"
-
-
-@dataclass(frozen=True, eq=False)
-class Later:
-    """A sample that is made when it is needed, in the thread that needs it."""
-
-    make: Callable[[], Sample]
 
 
 def sample_bytes(sample: Sample) -> bytes:

@@ -98,7 +98,7 @@ class Folder:
 
     def stamp(self) -> str:
         """A hash of names, sizes and times of writing, and of how labels are read."""
-        h = hashlib.sha256(f"{self.pattern}\n".encode())
+        h = hashlib.sha256(f"{self.pattern}\n{self.table[FILE].to_pylist()}".encode())
         for path in self.paths:
             h.update(os.fsencode(path) + file_stamp(self.root / path).encode())
         return h.hexdigest()
@@ -116,12 +116,13 @@ class Folder:
 
 
 def file_stamp(path: Path) -> str:
-    """Size and time of writing of a file, such as it is."""
+    """What changes when a file is written again, such as it is: the time of writing alone may have
+    been set by hand, as it is in a release."""
     try:
         stat = os.stat(path)
     except (OSError, ValueError):  # a name with a zero byte
         return "\0unreadable\n"
-    return f"\0{stat.st_size}\0{stat.st_mtime_ns}\n"
+    return f"\0{stat.st_size}\0{stat.st_mtime_ns}\0{stat.st_ctime_ns}\0{stat.st_ino}\n"
 
 
 def contents(path: Path) -> bytes:

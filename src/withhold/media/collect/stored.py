@@ -20,7 +20,7 @@ from withhold.media.collect.folder import contents, file_stamp, stem
 from withhold.media.samples import BadMedia, Content, FloatArray, Kind, Sound
 from withhold.media.weights import file_hash
 
-Form = Literal["bytes", "mulaw", "samples", "path", "text"]
+Form = Literal["bytes", "mulaw", "samples", "path", "text", "struct"]
 # y = u/127.5 - 1;  x = sign(y) (256^|y| - 1) / 255
 _Y = np.arange(256) / 127.5 - 1
 MULAW = (np.sign(_Y) * (256.0 ** np.abs(_Y) - 1) / 255).astype(np.float32)
@@ -121,6 +121,8 @@ class Stored:
         if self.form == "path":
             # Below the table, or wherever an absolute path leads.
             return self.path.parent / str(value.as_py())
+        if self.form == "struct":
+            return self._of_struct(value.as_py())
         if self.form in ("bytes", "text"):
             content: bytes | str = value.as_py()
             return content if content else BadMedia("it is empty")
@@ -133,6 +135,14 @@ class Stored:
         if not np.isfinite(wave).all():
             return BadMedia("it holds NaN or infinite samples")
         return Sound(wave, self.rate or 0)
+
+    def _of_struct(self, value: dict[str, Any]) -> Content | BadMedia:
+        """Bytes where there are any, else the file that the path names."""
+        if value.get("bytes"):
+            return bytes(value["bytes"])
+        if value.get("path"):
+            return self.path.parent / str(value["path"])
+        return BadMedia("it has neither bytes nor a path")
 
     @cached_property
     def _stems_differ(self) -> bool:
@@ -217,8 +227,15 @@ def _find(source: Source, kind: Kind, column: str | None) -> str:
     return str(likely[0])
 
 
+def _is_struct(found: pa.DataType) -> bool:
+    """Whether a column is {bytes, path}, as Hugging Face's datasets write media."""
+    return bool(pa.types.is_struct(found)) and found.get_field_index("bytes") >= 0
+
+
 def _can_be(found: pa.DataType, kind: Kind) -> bool:
     """Whether a column of that type holds media themselves."""
+    if _is_struct(found):
+        return True
     if pa.types.is_string(found) or pa.types.is_large_string(found):
         return kind == "text"
     if pa.types.is_binary(found) or pa.types.is_large_binary(found):
@@ -235,6 +252,8 @@ def _is_list(found: pa.DataType) -> bool:
 
 
 def _form(found: pa.DataType, kind: Kind, column: str, source: Source) -> Form:
+    if _is_struct(found):
+        return "struct"
     if pa.types.is_binary(found) or pa.types.is_large_binary(found):
         return (
             "mulaw"

@@ -29,7 +29,7 @@ _LOUDEST = 1e6  # a float file may hold anything; more than this overflows a pow
 _SHORT = re.compile(r"^\s*(?:data|SSND|Data Size|riff)\s*: (\d+) \(should be (\d+)\)", re.M)
 
 
-def decode_sound(content: Path | bytes | Sound, *, most_seconds: float = 600) -> Sound:
+def decode_sound(content: Path | bytes | Sound, *, most_seconds: float = 3600) -> Sound:
     """Mono samples at the rate of the file; channels are averaged.
 
     The header is read first, and a sound longer than `most_seconds` is refused before it is

@@ -1,8 +1,12 @@
-"""`noise`: Gaussian noise on every feature (MaSS, Table 5: sigma 0.5 and 1 on unit vectors)."""
+"""`noise`: Gaussian noise on every feature.
+
+Its deviation is `sigma` times that of each feature, or (`per: vector`) `sigma` times the typical
+length of a record: that is what MaSS, Table 5, adds to unit vectors with sigma 0.5 and 1.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,6 +27,9 @@ class NoiseConfig(BaseModel):
 
     sigma: float = Field(
         1.0, ge=0, description="standard deviation of the noise over that of each feature"
+    )
+    per: Literal["feature", "vector"] = Field(
+        "feature", description="what sigma is measured in: each feature, or the length of a record"
     )
 
 
@@ -71,7 +78,9 @@ class Noise:
         seed: int,
         journal: Journal,
     ) -> NoiseModifier:
-        """Measure the deviation of each feature on the training part."""
+        """Measure features, or lengths of records, on the training part."""
         x = dataset.part("train").x
         deviation = x.std(axis=0, dtype=np.float64)
+        if config.per == "vector":
+            deviation = np.full(x.shape[1], np.linalg.norm(x, axis=1).mean(dtype=np.float64))
         return NoiseModifier((config.sigma * deviation).astype(np.float32), make_key(seed, x))
