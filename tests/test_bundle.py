@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load as load_tensors
 
-import withhold.bundle
+import withhold.bundle_files
 from support import TINY, mixed
 from withhold.bundle import FILES, Bundle, load_bundle, save_bundle
 from withhold.bundle_files import EXTRA, bundle_digest
@@ -258,14 +258,14 @@ def test_a_write_that_fails_leaves_the_old_one(
 ) -> None:
     before = contents(folder)
     constant = fit_bundle(mixed(), ROLES, method="constant")
-    real = withhold.bundle.write_synced
+    real = withhold.bundle_files.write_synced
 
     def full(path: Path, data: bytes) -> None:
         if path.name == "history.json":
             raise OSError(28, "No space left on device")
         real(path, data)
 
-    monkeypatch.setattr("withhold.bundle.write_synced", full)
+    monkeypatch.setattr("withhold.bundle_files.write_synced", full)
     with pytest.raises(UserError, match="the disk is full"):
         save_bundle(constant, folder)
     assert contents(folder) == before

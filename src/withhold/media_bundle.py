@@ -21,7 +21,7 @@ from withhold.errors import UserError, did_you_mean, listing
 from withhold.media.collect import Collection
 from withhold.media.collect.collection import FILE
 from withhold.media.samples import Kind
-from withhold.methods.classical import CLASSICAL, MediaModifier, classical_config
+from withhold.methods.classical import CLASSICAL, MediaModifier, classical_config, is_for
 from withhold.roles import Roles
 
 
@@ -49,24 +49,30 @@ def fit_media(
     method: str,
     config: dict[str, Any] | None = None,
     seed: int = 0,
+    where: dict[str, Any] | None = None,
 ) -> MediaBundle:
     """The bundle of a classical anonymiser. It learns nothing; the key of its draws comes from the
-    media, which stay in the house, and the seed."""
+    media, which stay in the house, the settings and the seed. `where` is how the media were opened
+    (pattern, column, rate), so that a release opens its own alike."""
     settings = classical_config(method, config)
-    kinds = CLASSICAL[method].kinds
-    if collection.kind not in kinds:
-        raise UserError(
-            f"method '{method}' is for {' and '.join(kinds)}s, {collection.name} holds"
-            f" {collection.kind}s"
-        )
+    if collection.kind not in CLASSICAL[method].kinds:
+        raise UserError(is_for(method, f"{collection.name} holds {collection.kind}s"))
     known = [n for n in collection.schema.names if n != FILE]
     for name in roles.named:
         if known and name not in known:
             hint = did_you_mean(name, known) or f" (columns: {listing(known)})"
             raise UserError(f"'{name}' is no attribute of {collection.name}{hint}")
     digest = collection.digest()
-    key = hashlib.blake2b(f"withhold media {seed} {digest}".encode(), digest_size=32).digest()
-    said = {"name": collection.name, "items": len(collection), "sha256": digest}
+    said = {
+        "name": collection.name,
+        "items": len(collection),
+        "columns": collection.schema.names,
+        "where": where or {},
+        "sha256": hashlib.sha256(f"described {digest}".encode()).hexdigest(),
+    }
+    # What is described gives no key away; and two releases of one folder are not numbered alike.
+    about = json.dumps([method, settings.model_dump(mode="json"), seed, digest])
+    key = hashlib.blake2b(f"withhold media key {about}".encode(), digest_size=32).digest()
     return MediaBundle(
         CLASSICAL[method](settings, key), collection.kind, roles, seed, said, versions()
     )
@@ -107,12 +113,15 @@ def load_media_bundle(folder: str | Path) -> MediaBundle:
     path = Path(folder)
     contents = read_files(path, FILES)
     text = read_description(path, contents)
+    if text.get("kind", "features") == "features":
+        raise UserError(f"bundle {path} changes features, not media; give it a dataset")
+    config = classical_config(text["method"], text["config"])
     try:
         key = load(contents["weights.safetensors"])["key"].tobytes()
     except (safetensors.SafetensorError, KeyError) as error:
         raise UserError(f"bundle {path}: weights.safetensors cannot be read ({error})") from error
     return MediaBundle(
-        CLASSICAL[text["method"]].from_settings(text["config"], key),
+        CLASSICAL[text["method"]](config, key),
         text["kind"],
         Roles(tuple(text["suppress"]), tuple(text["preserve"])),
         text["seed"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -37,7 +38,7 @@ def release_media(
         "bundle": bundle.input["sha256"],
         "method": bundle.method,
         "config": bundle.modifier.settings(),
-        "key": bundle.modifier.key.hex()[:16],
+        "key": hashlib.sha256(bundle.modifier.key).hexdigest(),
         "media": collection.stamp(),
     }
     sink = open_media_sink(
@@ -59,12 +60,17 @@ def release_media(
             bar.advance()
             if isinstance(made, BadMedia):
                 if strict:
-                    raise UserError(f"{item.name} cannot be released: {made} (--strict)")
+                    raise UserError(
+                        f"{item.name} of {collection.name} cannot be released: {made}; without"
+                        " --strict, it is left out and listed"
+                    )
                 skipped.append(Skipped(place, item.name, str(made)))
                 return 0
             sink.put(place, item, made)
             return 1
 
+        if sink.resumed:
+            progress.say(f"resuming from {sink.resumed}")
         try:
             for place, item in enumerate(collection.items()):
                 waiting.append((place, item, pool.submit(_made, bundle, sink, place, item)))

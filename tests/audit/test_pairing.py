@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from withhold.audit.pairing import pair
+from withhold.audit.pairing import matching, pair
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 
@@ -211,3 +211,84 @@ def test_a_shuffled_release_without_any_common_column_is_refused():
     with pytest.raises(UserError, match="--same-order"):
         pair(original, bare(-x))  # nobody can tell, so somebody has to vouch
     pair(original, bare(np.zeros_like(x)))  # in any order the same
+
+
+def test_an_order_that_is_vouched_for_and_looks_wrong_is_noted():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 6))
+    original = Dataset.from_arrays(x, {"secret": np.arange(300) % 2})
+    [note] = pair(original, bare(x, rng.permutation(300)), same_order=True).notes
+    assert "if it is wrong, every figure of the release is too low" in note
+    assert pair(original, bare(x + np.float32(0.1)), same_order=True).notes == ()
+
+
+# --- files that were renamed, and releases that lack some records ---
+
+
+def test_names_of_files_may_differ_where_the_order_is_vouched_for():
+    data = numbered(file=[f"anna_{i}" for i in range(12)])
+    renamed = released(data).with_column("file", pa.array([f"face {i}" for i in range(12)]))
+    with pytest.raises(
+        UserError, match=r"12 ids .* are not in release.*with --names; .*--same-order"
+    ):
+        pair(data, renamed)
+    found = pair(data, renamed, same_order=True)
+    assert found.release.x[:, 0].tolist() == list(range(12))
+    other = renamed.with_column("age", pa.array([99, *range(11)]))
+    with pytest.raises(UserError, match="has age '"):
+        pair(data, other, same_order=True)
+
+
+def test_our_own_numbers_are_dealt_out_at_random_and_nobody_can_vouch_for_them():
+    data = numbered(file=[f"anna_{i}" for i in range(12)])
+    names = [f"{i:08d}" for i in range(12)]
+    ours = released(data).with_column("file", pa.array(names))
+    with pytest.raises(UserError, match=r"deals numbers out at random.*with --names"):
+        pair(data, ours, same_order=True)
+    # Originals that are called so themselves.
+    same = data.with_column("file", pa.array(names))
+    assert pair(same, ours, same_order=True).notes == ()
+
+
+def test_a_vouched_order_is_not_changed_by_a_column_that_looks_like_an_id():
+    """Numbers of files that were dealt out anew: the same values in another order."""
+    data = numbered(file=[str(i) for i in range(12)])
+    renamed = released(data).with_column("file", pa.array([str(i) for i in ORDER]))
+    assert pair(data, renamed, same_order=True).release.x[:, 0].tolist() == list(range(12))
+    with pytest.raises(UserError, match="has age '"):
+        pair(data, renamed)
+
+
+@given(seed=st.integers(0, 1000))
+def test_matching_keeps_order_labels_and_split(seed):
+    rng = np.random.default_rng(seed)
+    parts = np.array(["train", "val", "test"])[np.arange(12) % 3].tolist()
+    data = numbered(key=IDS["key"], split=parts)
+    kept = rng.permutation(12)[: rng.integers(1, 13)]
+    found = matching(data, released(data, kept), "key")
+    rows = np.sort(kept)
+    assert found.x[:, 0].tolist() == rows.tolist()
+    for name in data.table.column_names:
+        assert found.table[name].to_pylist() == data.table[name].take(pa.array(rows)).to_pylist()
+    assert pair(found, released(data, kept), by="key").release.x[:, 0].tolist() == rows.tolist()
+
+
+def test_matching_of_all_is_the_original_and_of_none_is_refused():
+    data = numbered(key=IDS["key"])
+    assert matching(data, released(data, ORDER), "key") is data
+    with pytest.raises(
+        UserError, match="no 'key' of original is in release, such as 'r0'; are they of one"
+    ):
+        matching(data, numbered(key=[f"q{i}" for i in range(12)], name="release"), "key")
+    with pytest.raises(UserError, match="id column 'kee' is not in original; did you mean 'key'"):
+        matching(data, data, "kee")
+    with pytest.raises(UserError, match="id column 'key' is not in release"):
+        matching(data, numbered(name="release"), "key")
+
+
+def test_records_that_only_the_release_has_are_refused():
+    data = numbered(key=IDS["key"])
+    fewer = data.rows(np.arange(10))
+    assert matching(fewer, released(data), "key") is fewer
+    with pytest.raises(UserError, match="original has 10 records and release 12"):
+        pair(fewer, released(data), by="key")

@@ -170,10 +170,10 @@ ARGUMENTS: list[tuple[tuple[str, ...], str]] = [
     # methods and their settings
     ((*F, *FIT, "--method", "mas"), "did you mean 'mass'?"),
     ((*F, *FIT, "--preset", "audiomnit"), "did you mean 'audiomnist'?"),
-    ((*F, *FIT, "--method", "noise"), "no setting 'hidden' (settings: sigma)"),
+    ((*F, *FIT, "--method", "noise"), "no setting 'hidden' (settings: sigma, per)"),
     ((*F, *S, "-o", "b", "--config", "no.yaml"), "cannot read no.yaml"),
     ((*F, *S, "-o", "b", "--config", "bundle"), "cannot read bundle: Is a directory"),
-    ((*F, *FIT, "--raw", "data.npz"), "cannot tell which column holds the sound"),
+    ((*F, *FIT, "--raw", "data.npz"), "data.parquet does not say how its features were extracted"),
     # where to write
     ((*F, *S, "-o", "no/such/b"), "folder no/such does not exist"),
     ((*F, *S, "-o", "data.parquet"), "data.parquet is the input"),
@@ -194,7 +194,7 @@ ARGUMENTS: list[tuple[tuple[str, ...], str]] = [
     ((*E, "e.parquet"), "name it with --column"),
     ((*E, "e.parquet", "--column", "usefull"), "did you mean 'useful'?"),
     ((*E, "e.parquet", "--column", "x"), "give it with --rate"),
-    ((*E, "e.parquet", "--column", "id", "--rate", "8000"), "column 'id' is string"),
+    ((*E, "e.parquet", "--column", "id", "--rate", "8000"), "'x' names a label of data.parquet"),
     ((*E, "e.parquet", "--column", "x", "--rate", "8000", "--like", "data.parquet"),
      "does not say how its features were extracted"),
     (("bench", "audiomnist-table33"), "did you mean 'audiomnist-table3'?"),

@@ -16,7 +16,7 @@ from withhold.progress import Silent
 
 def test_without_pillow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(UserError, match=r'needs the package pillow: pip install "withhold\[bench'):
+    with pytest.raises(UserError, match=r'needs the package pillow: pip install "withhold\[media'):
         read_faces(tmp_path / FILE, Silent())
 
 

@@ -19,7 +19,9 @@ from withhold.media.samples import SUFFIXES, BadMedia, Clip, Picture, Sound
 CLIP = Clip(np.stack([noisy(i, 16, 16) for i in range(4)]), 10.0)
 
 
-def sound_bytes(form: str, subtype: str | None = None, rate: int = 8000, channels: int = 1) -> bytes:
+def sound_bytes(
+    form: str, subtype: str | None = None, *, rate: int = 8000, channels: int = 1
+) -> bytes:
     out = io.BytesIO()
     wave = np.stack([hum(c) for c in range(channels)], axis=1)
     soundfile.write(out, wave, rate, subtype, format=form)
@@ -102,7 +104,7 @@ def test_bytes_that_are_nothing() -> None:
 
 
 def test_a_rate_that_the_format_does_not_have_is_bad_media_and_stops_no_run() -> None:
-    with pytest.raises(BadMedia, match="11025 samples a second cannot be written as .opus"):
+    with pytest.raises(BadMedia, match=r"11025 samples a second cannot be written as \.opus"):
         encode(Sound(hum(0), 11_025), None, ".opus")
 
 

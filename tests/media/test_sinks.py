@@ -52,9 +52,7 @@ def test_a_folder_has_numbers_labels_and_one_date(tmp_path: Path) -> None:
     media = people(tmp_path / "faces")
     bundle, collection = bundle_of(media, pattern="{person}_{pose}.png")
     out = tmp_path / "out"
-    done = release_media(
-        bundle, collection, out, drop=frozenset(["person"]), progress=Silent()
-    )
+    done = release_media(bundle, collection, out, drop=frozenset(["person"]), progress=Silent())
     assert done == (6, [])
     found = rows(out / "manifest.csv")
     assert list(found[0]) == ["path", "pose"]
@@ -91,7 +89,8 @@ def test_kept_names(tmp_path: Path) -> None:
 def test_kept_names_that_would_become_one(tmp_path: Path, names: tuple[str, str]) -> None:
     for seed, name in enumerate(names):
         write_picture(tmp_path / "in" / name, seed, "PNG")
-    with pytest.raises(UserError, match=rf"{names[0]} and {names[1]} would both be called a\.\w+ in"):
+    told = rf"{names[0]} and {names[1]} would both be called a\.\w+ in the release"
+    with pytest.raises(UserError, match=told):
         release(tmp_path / "in", tmp_path / "out", keep_names=True)
     assert [p.name for p in tmp_path.iterdir()] == ["in"]
     assert release(tmp_path / "in", tmp_path / "out") == 2
@@ -100,9 +99,7 @@ def test_kept_names_that_would_become_one(tmp_path: Path, names: tuple[str, str]
 
 @pytest.mark.parametrize("name", ["../x.png", "/x.png", "b/../../x.png", "..\\x.png"])
 def test_kept_names_that_lead_out(tmp_path: Path, name: str) -> None:
-    sink = FolderSink(
-        tmp_path / "out", {}, frozenset(), "image", items=1, key=KEY, keep_names=True
-    )
+    sink = FolderSink(tmp_path / "out", {}, frozenset(), "image", items=1, key=KEY, keep_names=True)
     item = next(open_media(people(tmp_path / "in"), "image").items())
     with pytest.raises(UserError, match="leads out of the release; leave out --keep-names"):
         sink.released(0, type(item)(name, item.content))

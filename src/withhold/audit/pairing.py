@@ -3,6 +3,7 @@ against it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +51,10 @@ def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
     there = pc.is_in(_text(original, by), value_set=pc.unique(_text(release, by)))
     kept = np.asarray(there.to_numpy(zero_copy_only=False), bool)
     if not kept.any():
-        raise UserError(f"no '{by}' of {original.name} is in {release.name}; are they of one set?")
+        raise UserError(
+            f"no '{by}' of {original.name} is in {release.name}, such as"
+            f" '{_text(original, by)[0].as_py()}'; are they of one set?{_renamed(by)}"
+        )
     return original if kept.all() else original.rows(kept)
 
 
@@ -62,8 +66,8 @@ def pair(
     `by` names an id column. Without it a column that both have and that is different in every
     record serves; without such a column the order must be the same, and every column that both
     have must agree (but for the names of files where `same_order` vouches), or the rows were
-    shuffled. Where the two share no column that could tell, the
-    records must lie nearer to their own originals than to others, unless `same_order` vouches.
+    shuffled. Where the two share no column that could tell, the records must lie nearer to their
+    own originals than to others; where they do not and `same_order` vouches, a note says so.
     """
     notes: list[str] = []
     if by is not None:
@@ -74,8 +78,11 @@ def pair(
     if len(original) != len(release):
         raise UserError(
             f"{original.name} has {len(original):,} records and {release.name}"
-            f" {len(release):,}; a release has the same records"
+            f" {len(release):,}; a release has the same records (where it lacks some, an id column"
+            " tells which: --id)"
         )
+    if same_order and by is None:
+        _refuse_numbered(original, release)
     name = by or (None if same_order else _id_column(original, release))
     if name is not None:
         order = _by_id(original, release, name)
@@ -84,16 +91,25 @@ def pair(
             notes.append(f"records were in another order; matched by column '{name}'")
     told = _check_common(original, release, FILE if same_order and name is None else name)
     found = Pair(original, release, tuple(notes))
-    if name is None and not told and not same_order:
-        if found.same_space and not _nearer(original.x, release.x):
+    if name is None and not told:
+        near = not found.same_space or _nearer(original.x, release.x)
+        if not near and same_order:
+            # Shuffled records tell nothing: the audit would find any release private.
+            notes.append(
+                "the order is vouched for (--same-order), but records lie no nearer to their own"
+                " originals than to others: if it is wrong, every figure of the release is too low"
+            )
+        elif not near:
             raise UserError(
                 f"{original.name} and {release.name} share no column that says which record is"
                 " which, and records lie no nearer to their own originals than to others: were the"
                 " rows shuffled? Give both an id column (--id), or vouch for it (--same-order)"
             )
-        notes.append(
-            "the files share no column that says which record is which: taken to be in one order"
-        )
+        if not same_order:
+            notes.append(
+                "the files share no column that says which record is which: taken to be in one"
+                " order"
+            )
     if not found.same_space:
         notes.append(
             f"the release has {release.dimension:,} features and the original"
@@ -103,6 +119,30 @@ def pair(
     if found.identical:
         notes.append("the release is the original: nothing was changed")
     return Pair(original, release, tuple(notes))
+
+
+def _refuse_numbered(original: Dataset, release: Dataset) -> None:
+    """Our own releases of files are numbered at random: their order vouches for nothing."""
+    if FILE not in release.table.column_names or FILE not in original.table.column_names:
+        return
+    ours = re.compile(r"\d{8}")
+    names = release.table[FILE].to_pylist()
+    numbered = all(n is not None and ours.fullmatch(n) for n in names)
+    if numbered and set(names) != set(original.table[FILE].to_pylist()):
+        raise UserError(
+            f"the files of {release.name} are numbered, as `withhold transform` deals numbers"
+            " out at random, so their order says nothing: extract them with --names"
+            " RELEASE.names.csv and leave out --same-order"
+        )
+
+
+def _renamed(name: str) -> str:
+    if name != FILE:
+        return ""
+    return (
+        " (where `withhold transform` numbered the files, extract its release with --names; where"
+        " others renamed them and kept the order, vouch for it with --same-order)"
+    )
 
 
 def _common(original: Dataset, release: Dataset) -> list[str]:
@@ -137,8 +177,8 @@ def _by_id(
         lost = one.filter(pc.is_null(order))
         raise UserError(
             f"{len(lost):,} ids of {original.name} are not in {release.name}, such as"
-            f" '{lost[0].as_py()}' (column '{name}'); a release has the same records (where files"
-            " were renamed and the order is the same, vouch for it with --same-order)"
+            f" '{lost[0].as_py()}' (column '{name}'); a release has the same"
+            f" records{_renamed(name)}"
         )
     return np.asarray(order.to_numpy(zero_copy_only=False), np.int64)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from withhold.cli.media import is_classical, make_media_bundle, tell_media_bundle
+from withhold.cli.media import check_method, is_classical, make_media_bundle, tell_media_bundle
 from withhold.cli.options import (
     Column,
     DataOrMedia,
@@ -92,6 +92,7 @@ def fit(
     settings |= {"preset": preset} if preset else {}
     settings |= {} if budget is None else {"budget": budget}
     where = {"pattern": pattern, "column": column, "rate": rate}
+    check_method(method)
     if is_classical(method):
         made = make_media_bundle(
             data, roles, method, settings, seed, target=target, overwrite=overwrite, where=where

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from withhold.cli.options import check_dataset_target, check_target, choose_progress, print_json
-from withhold.errors import UserError, did_you_mean
+from withhold.cli.columns import kept_columns, warn_of_columns
+from withhold.cli.options import check_target, choose_progress, print_json
+from withhold.errors import UserError, did_you_mean, listing
 
 if TYPE_CHECKING:
     from withhold.media.collect import Collection
@@ -25,6 +27,19 @@ def is_classical(method: str) -> bool:
     return method in CLASSICAL
 
 
+def check_method(method: str) -> None:
+    """Refuse what is neither a method for features nor an anonymiser of media."""
+    from withhold.methods import method_names
+    from withhold.methods.classical import CLASSICAL
+
+    known = [*method_names(), *CLASSICAL]
+    if method not in known:
+        raise UserError(
+            f"there is no method '{method}'{did_you_mean(method, known)}"
+            f" (for features: {listing(method_names(), most=20)}; for media: {listing(CLASSICAL)})"
+        )
+
+
 def make_media_bundle(
     media: Path,
     roles: Roles,
@@ -39,11 +54,13 @@ def make_media_bundle(
     """Fit an anonymiser, and save it where nothing else is lost by that."""
     from withhold.bundle_files import is_bundle
     from withhold.media_bundle import fit_media, load_media_bundle, save_media_bundle
-    from withhold.methods.classical import CLASSICAL, classical_config
+    from withhold.methods.classical import classical_config
 
     config = classical_config(method, settings)  # a mistake here costs no reading of media
-    collection = open_either(media, CLASSICAL[method].kinds, where)
-    made = fit_media(collection, roles, method=method, config=config.model_dump(), seed=seed)
+    collection = open_either(media, method, where)
+    made = fit_media(
+        collection, roles, method=method, config=config.model_dump(), seed=seed, where=where
+    )
     if is_bundle(target) and not overwrite:
         try:
             old = load_media_bundle(target)
@@ -64,7 +81,12 @@ def make_media_bundle(
 
 
 def tell_media_bundle(
-    made: MediaBundle, output: Path, media: Path, *, quiet: bool, as_json: bool
+    made: MediaBundle,
+    output: Path,
+    media: Path,
+    *,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Say what was fitted."""
     from withhold.bundle_files import bundle_digest
@@ -87,17 +109,54 @@ def tell_media_bundle(
         )
 
 
-def open_either(media: Path, kinds: tuple[Kind, ...], where: dict[str, Any]) -> Collection:
-    """The media, as the first of `kinds` that they can be read as."""
+def open_either(media: Path, method: str, where: dict[str, Any]) -> Collection:
+    """The media, as the first kind of the method that they can be read as and look like."""
     from withhold.media.collect import open_media
+    from withhold.media.samples import KINDS
+    from withhold.methods.classical import CLASSICAL, is_for
 
-    first: UserError | None = None
-    for kind in kinds:
+    kinds = CLASSICAL[method].kinds
+    found: dict[Kind, Collection] = {}
+    mistakes: list[UserError] = []
+    for kind in (*kinds, *(k for k in KINDS if k not in kinds)):
         try:
-            return open_media(media, kind, stills=False, **where)
+            found[kind] = open_media(media, kind, stills=False, **where)
         except UserError as error:
-            first = first or error
-    raise first or UserError(f"{media} cannot be read")
+            mistakes.append(error)
+            continue
+        if kind in kinds and looks_like(found[kind]):
+            return found[kind]
+    for kind in kinds:
+        if kind in found:
+            return found[kind]  # what is wrong with it is said of every medium
+    for kind, other in found.items():
+        if media.is_dir() or looks_like(other):
+            raise UserError(is_for(method, f"{media} holds {kind}s"))
+    raise mistakes[0]
+
+
+def looks_like(collection: Collection) -> bool:
+    """Whether the first medium that says what it is says the collection's kind.
+
+    A table of paths or bytes opens as any kind.
+    """
+    from itertools import islice
+
+    from withhold.media.cutting import decode
+    from withhold.media.samples import BadMedia, kind_of
+
+    for item in islice(collection.items(), 16):
+        named = kind_of(item.name)
+        if named is not None:
+            return named == collection.kind
+        if isinstance(item.content, BadMedia):
+            continue
+        try:
+            decode(item.content, collection.kind)
+        except BadMedia:
+            continue
+        return True
+    return False
 
 
 def transform_media(
@@ -115,13 +174,21 @@ def transform_media(
 ) -> None:
     """Write a release of media."""
     from withhold.media.collect import open_media
-    from withhold.media.sinks import FolderSink, names_path, open_media_sink
+    from withhold.media.collect.stored import PATHS
+    from withhold.media.folder_sink import names_path
+    from withhold.media.sinks import is_of_files
     from withhold.media.to_file import list_skipped
     from withhold.media_bundle import load_media_bundle
     from withhold.media_streaming import release_media
 
+    if output.name in ("", ".."):  # `.` has a name only in full
+        output = Path(os.path.realpath(output))
     check_target(output, media)
     bundle = load_media_bundle(folder)
+    # As in the fit, where nothing else is said: a label that is read under another name gets out.
+    other = "column" if media.is_dir() else "pattern"  # of the fit, but not of these media
+    fitted = {k: v for k, v in bundle.input["where"].items() if k != other}
+    where = fitted | {k: v for k, v in where.items() if v is not None}
     collection = open_media(media, bundle.kind, stills=False, **where)
     names = collection.schema.names
     for column in drop:
@@ -130,9 +197,19 @@ def transform_media(
                 f"column '{column}' is not in {collection.name}{did_you_mean(column, names)}"
             )
     gone = {*drop, *(() if keep_labels else bundle.roles.suppress)}
-    files = isinstance(open_media_sink(collection, output, {}, frozenset()), FolderSink)
-    if not files:
-        check_dataset_target(output, media)
+    known = bundle.input["columns"]
+    for name in bundle.roles.suppress:
+        if name in known and name not in names:
+            raise UserError(
+                f"{collection.name} has no column '{name}', which the bundle suppresses, so it may"
+                " go out under another name; give the labels as in the fit (--pattern, --column)"
+            )
+    if not keep_labels:
+        gone |= {n for n in names if n not in known}  # nobody looked at them
+    if not keep_names:
+        gone |= {n for n in names if n.lower() in PATHS}
+    files = is_of_files(collection)
+    tells, unchecked = kept_columns(collection, bundle.roles, gone)
     progress = choose_progress(quiet)
     records, skipped = release_media(
         bundle,
@@ -154,6 +231,8 @@ def transform_media(
                 "skipped": len(skipped),
                 "left_out": None if listed is None else str(listed),
                 "names": str(names_path(output)) if files and not keep_names else None,
+                "tells": tells,
+                "unchecked": unchecked,
             }
         )
     elif not quiet:
@@ -163,6 +242,7 @@ def transform_media(
             typer.echo(f"{names_path(output)}: which file became which; it stays in the house")
         if skipped:
             typer.echo(f"{len(skipped):,} could not be released, see {listed}")
+    warn_of_columns(tells, unchecked, "no labels, or none of what is suppressed", progress)
 
 
 def features_for_audit(
@@ -180,7 +260,7 @@ def features_for_audit(
 
     A release is extracted as its original was, whatever its own names say of labels.
     """
-    from withhold.atomic import writing_to
+    from withhold.media.collect import open_media
     from withhold.media.extract import plan
     from withhold.media.to_file import extract_to
 
@@ -189,16 +269,29 @@ def features_for_audit(
         return original, release
     if media and extractor is None:
         raise UserError(f"{original} is a folder of media; name the features with --extractor")
-    with writing_to(output):
-        output.mkdir(parents=True, exist_ok=True)
-    features = original
+    features: Path = original
+    theirs: Any = None
+    later = where | {"pattern": None}
     if media:
         features = output / "original.parquet"
         job = plan(original, extractor=extractor, settings=settings, **where)
+        if release is not None:  # a mistake here costs no extraction
+            theirs = open_media(release, job.extractor.kind, names=names, **later)
+        _make(output)
         extract_to(job, features, progress=progress)
-    if release is None or not (media or release.is_dir()):
-        return features, release
-    changed = output / "release.parquet"
-    where = where | {"pattern": None}
-    extract_to(plan(release, like=features, names=names, **where), changed, progress=progress)
-    return features, changed
+    if release is None:
+        return features, None
+    try:
+        planned = plan(theirs if media else release, like=features, names=names, **later)
+    except UserError as error:
+        raise error if media else UserError(f"{release} is a folder of media: {error}") from error
+    _make(output)
+    extract_to(planned, output / "release.parquet", progress=progress)
+    return features, output / "release.parquet"
+
+
+def _make(folder: Path) -> None:
+    from withhold.atomic import writing_to
+
+    with writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)

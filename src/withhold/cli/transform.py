@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from withhold.cli.columns import warn_of_columns
 from withhold.cli.media import transform_media
 from withhold.cli.options import (
     Column,
@@ -19,7 +20,7 @@ from withhold.cli.options import (
     choose_progress,
     print_json,
 )
-from withhold.errors import listing
+from withhold.errors import UserError
 
 if TYPE_CHECKING:
     from withhold.bundle import Bundle
@@ -67,7 +68,9 @@ def transform(
 ) -> None:
     """Write the release: modified features, without the columns of the suppressed attributes.
 
-    Of a bundle for media: media of the same kind and form, with nothing in them but the sample.
+    Of a bundle for media: media of the same kind and form, with nothing in them but the sample
+    (sound becomes mono, clips are silent). Files get numbers for names; RELEASE.names.csv says
+    which is which, and RELEASE.left-out.csv what could not be released, and why.
     """
     from withhold.bundle import load_bundle
     from withhold.data.files import open_source
@@ -76,7 +79,20 @@ def transform(
     from withhold.media_bundle import holds_media
     from withhold.streaming import check_shape, codes_path, stream
 
-    if holds_media(bundle):
+    of_media = {
+        "--pattern": pattern is not None,
+        "--column": column is not None,
+        "--rate": rate is not None,
+        "--keep-names": keep_names,
+        "--strict": strict,
+    }
+    of_features = {"--features": features is not None, "--as": shape != "code"}
+    changes_media = holds_media(bundle)
+    for option, given in (of_features if changes_media else of_media).items():
+        if given:
+            what = "media" if changes_media else "features"
+            raise UserError(f"bundle {bundle} changes {what}; {option} means nothing to it")
+    if changes_media:
         transform_media(
             bundle,
             data,
@@ -92,6 +108,11 @@ def transform(
         return
     check_dataset_target(output, data)
     loaded = load_bundle(bundle)
+    if data.is_dir():
+        raise UserError(
+            f"{data} is a folder of media, and {bundle} changes features; make them with:"
+            f" withhold extract {data} --like DATA -o FEATURES, where DATA is what was fitted"
+        )
     form = check_shape(loaded, shape)
     if form == "index":
         check_dataset_target(codes_path(output), data, output)
@@ -121,24 +142,12 @@ def transform(
         typer.echo(f"{output}: {records:,} records{without}")
         if form == "index":
             typer.echo(_compact(loaded, records, output, codes_path(output)))
-    for attribute, columns in kept.items():
-        if columns:
-            shown = ", ".join(f"{c} ({100 * rate:.1f} %)" for c, rate in columns.items())
-            progress.say(
-                f"warning: the release keeps columns that tell of '{attribute}' (best guess from"
-                f" each alone): {shown}; leave them out with --drop {','.join(columns)}"
-            )
-    if unchecked:
-        progress.say(
-            "warning: the release keeps columns of which nobody knows what they tell (no labels, or"
-            f" not in the fitted data): {listing(unchecked)};"
-            " leave them out with --drop where they should not leave"
-        )
+    warn_of_columns(kept, unchecked, "no labels, or not in the fitted data", progress)
 
 
 def _asked(drop: str, names: list[str], name: str) -> list[str]:
     """The columns of --drop, checked."""
-    from withhold.errors import UserError, did_you_mean
+    from withhold.errors import did_you_mean
 
     columns = [c.strip() for c in drop.split(",") if c.strip()]
     for column in columns:

@@ -6,6 +6,8 @@ columns `record` (a number that stays with a medium through any release) and `sp
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from withhold.atomic import write_bytes
 from withhold.data.faces import face_labels
+from withhold.data.files.source import one_line
 from withhold.data.public import data_folder
 from withhold.dataset import Dataset
 from withhold.errors import UserError, did_you_mean, listing
@@ -50,7 +54,9 @@ def audiomnist(source: Path, folder: Path, most: int | None) -> MediaFile:
     test: everybody says everything in both parts."""
     table = _read(source / "audiomnist_takes00-39_8khz.parquet")
     take = table["take"].to_numpy()
-    takes = 40 if most is None else max(most // 600, 4)
+    takes = int(take.max()) + 1
+    if most is not None:
+        takes = min(takes, max(most // int((take == 0).sum()), 4))
     table, take = table.filter(pa.array(take < takes)), take[take < takes]
     parts = np.where(take >= takes - takes // 4, "test", "train")
     column = "audio_mulaw_8khz"
@@ -61,9 +67,7 @@ def audiomnist(source: Path, folder: Path, most: int | None) -> MediaFile:
 def utkface(source: Path, folder: Path, most: int | None) -> MediaFile:
     """Aligned faces with gender, race and age group; a random `most` of them; 60/20/20."""
     table = _read(source / "utkface_12000_64px.parquet")
-    if most is not None:
-        drawn = np.random.default_rng(0).permutation(len(table))[:most]
-        table = table.take(np.sort(drawn))
+    table = table.take(_some(len(table), most))
     labels = face_labels(table)
     parts = _parts(labels, "gender")
     faces = pa.table({"jpeg": table["jpeg"], **labels})
@@ -71,8 +75,9 @@ def utkface(source: Path, folder: Path, most: int | None) -> MediaFile:
 
 
 def cmufaces(source: Path, folder: Path, most: int | None) -> MediaFile:
-    """20 people from four sides, with four faces, with and without sunglasses; 60/20/20."""
-    arrays = _load(source / "cmufaces_30x32_u8.npz")
+    """20 people from four sides, with four faces, with and without sunglasses; a random `most` of
+    them; 60/20/20."""
+    arrays = _load(source / "cmufaces_30x32_u8.npz", most)
     pixels = next(n for n, a in arrays.items() if a.ndim == 3)
     labels = {n: pa.array(a.tolist()) for n, a in arrays.items() if a.ndim == 1}
     parts = _parts(labels, "person")
@@ -80,10 +85,11 @@ def cmufaces(source: Path, folder: Path, most: int | None) -> MediaFile:
 
 
 def lsa64(source: Path, folder: Path, most: int | None) -> MediaFile:
-    """Ten signs by ten signers, five times each; the fourth time is val, the fifth test."""
-    arrays = _load(source / "lsa64_10signs_16x48x64_u8.npz")
+    """Ten signs by ten signers, five times each, a random `most` of them; the fourth time is val,
+    the fifth test."""
+    arrays = _load(source / "lsa64_10signs_16x48x64_u8.npz", most)
     again = arrays.pop("repetition")
-    parts = np.asarray(["train", "train", "train", "val", "test"])[again - again.min()]
+    parts = np.asarray(["train", "train", "train", "val", "test"])[again - 1]
     return _write_npz(arrays, "X", parts, folder / "lsa64.npz", "clip")
 
 
@@ -98,16 +104,31 @@ MEDIA: dict[str, Callable[[Path, Path, int | None], MediaFile]] = {
 def _read(path: Path) -> pa.Table:
     try:
         return pq.read_table(path)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
 
 
-def _load(path: Path) -> dict[str, npt.NDArray[Any]]:
+def _load(path: Path, most: int | None) -> dict[str, npt.NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+        # Opened here, so that it is closed whatever numpy makes of it.
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise _unreadable(path, error) from error
+    records = max(len(array) for array in arrays.values())
+    return {name: array[_some(records, most)] for name, array in arrays.items()}
+
+
+def _some(records: int, most: int | None) -> npt.NDArray[np.int64]:
+    """Numbers of `most` records, drawn alike by everybody and in order; of all without."""
+    drawn = np.random.default_rng(0).permutation(records)
+    return np.sort(drawn if most is None else drawn[:most])
+
+
+def _unreadable(path: Path, error: Exception) -> UserError:
+    if isinstance(error, FileNotFoundError):
+        return UserError(f"cannot read {path}: there is no such file")
+    return UserError(f"cannot read {path}: {getattr(error, 'strerror', None) or one_line(error)}")
 
 
 def _parts(labels: dict[str, pa.Array], by: str) -> npt.NDArray[np.str_]:
@@ -122,7 +143,9 @@ def _write(
     table: pa.Table, parts: npt.NDArray[np.str_], path: Path, kind: Kind, column: str
 ) -> MediaFile:
     table = table.append_column(RECORD, pa.array(np.arange(len(table))))
-    pq.write_table(table.append_column("split", pa.array(parts.tolist())), path)
+    data = io.BytesIO()
+    pq.write_table(table.append_column("split", pa.array(parts.tolist())), data)
+    _replace(path, data.getvalue())
     return MediaFile(path, kind, column)
 
 
@@ -134,5 +157,13 @@ def _write_npz(
     kind: Kind,
 ) -> MediaFile:
     everything: dict[str, Any] = {**arrays, RECORD: np.arange(len(parts)), "split": parts}
-    np.savez(path, **everything)
+    data = io.BytesIO()
+    np.savez(data, **everything)
+    _replace(path, data.getvalue())
     return MediaFile(path, kind, pixels)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file that is not there already: a newer date would have its features made again."""
+    if not (path.exists() and path.read_bytes() == data):
+        write_bytes(path, data)

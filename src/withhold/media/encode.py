@@ -1,4 +1,8 @@
-"""Samples back to what they came from: the same kind of file, nothing in it but the sample."""
+"""Samples back to what they came from: the same kind of file, nothing in it but the sample.
+
+Pictures have 8 bits a colour and no transparency, sound is mono, clips are silent: what a sample
+holds is what is written.
+"""
 
 from __future__ import annotations
 
@@ -6,50 +10,70 @@ import io
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from withhold.errors import UserError
 from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.decode.pictures import encode_picture
 from withhold.media.decode.sounds import encode_sound
-from withhold.media.samples import BadMedia, Clip, Picture, Sample, Sound
+from withhold.media.ogg import with_serial
+from withhold.media.samples import SUFFIXES, BadMedia, Clip, Kind, Sample, Sound
 
+# What files are where nothing else is known.
+_PLAIN: dict[Kind, str] = {"image": ".png", "sound": ".wav", "clip": ".mp4", "text": ".txt"}
 _PICTURES = {"JPEG": ".jpg", "MPO": ".jpg", "TIFF": ".tif", "PPM": ".ppm"}
 _CLIPS = {"mov": ".mp4", "matroska": ".mkv", "avi": ".avi", "webm": ".webm"}
-# What Pillow reads and nobody should write again (a palette of 256, one frame of many).
-_REWRITTEN = {".gif": ".png", ".jpe": ".jpg", ".jfif": ".jpg"}
+# What is read and nobody should write again: a palette of 256, other names of JPEG, old videos.
+_REWRITTEN = {".gif": ".png", ".jpe": ".jpg", ".jfif": ".jpg"} | dict.fromkeys(
+    (".mpg", ".mpeg", ".wmv", ".flv", ".ogv", ".3gp", ".ts"), ".mp4"
+)
 
 
 def encode(sample: Sample, like: Any, suffix: str) -> bytes:
-    """The bytes of a file with that suffix; `like` is the file or the bytes it was decoded from."""
-    if isinstance(sample, str):
-        return sample.encode()
-    if isinstance(sample, Sound):
-        return encode_sound(sample, like if isinstance(like, Path | bytes) else None, suffix)
-    if isinstance(sample, Clip):
-        return encode_clip(sample, suffix)
-    return encode_picture(sample, suffix)
+    """The bytes of a file with that suffix, the same for the same sample.
 
-
-def suffix_for(sample: Sample, name: str, content: Any) -> str:
-    """The suffix that a released file gets: that of its original, or what its bytes say."""
-    suffix = PurePosixPath(name).suffix.lower() if isinstance(content, Path) else ""
-    suffix = suffix or (_sniffed(sample, content) if isinstance(content, bytes) else "")
-    if not suffix:
-        suffix = {Picture: ".png", Sound: ".wav", Clip: ".mp4"}.get(type(sample), ".txt")
-    return _REWRITTEN.get(suffix, suffix)
-
-
-def _sniffed(sample: Sample, content: bytes) -> str:
+    `like` is the file or the bytes it was decoded from. BadMedia where the format cannot hold the
+    sample: a rate of sound that Opus does not have.
+    """
     try:
-        if isinstance(sample, Picture):
+        if isinstance(sample, str):
+            return sample.encode()
+        if isinstance(sample, Sound):
+            return _sound(sample, like if isinstance(like, Path | bytes) else None, suffix)
+        if isinstance(sample, Clip):
+            return encode_clip(sample, suffix)
+        return encode_picture(sample, suffix)
+    except UserError as error:  # one file of an odd kind is no mistake of the user's
+        raise BadMedia(str(error)) from error
+
+
+def suffix_for(kind: Kind, name: str, content: Any) -> str:
+    """The suffix that a released file gets: that of its original, or what its bytes say."""
+    suffix = ""
+    if isinstance(content, Path):
+        suffix = PurePosixPath(name).suffix.lower()
+    elif isinstance(content, bytes):
+        suffix = _sniffed(kind, content)
+    suffix = _REWRITTEN.get(suffix, suffix)
+    return suffix if suffix in SUFFIXES[kind] else _PLAIN[kind]
+
+
+def _sound(sound: Sound, like: Path | bytes | None, suffix: str) -> bytes:
+    data = encode_sound(sound, like, suffix)
+    return with_serial(data) if data.startswith(b"OggS") else data
+
+
+def _sniffed(kind: Kind, content: bytes) -> str:
+    try:
+        if kind == "image":
             from PIL import Image
 
             with Image.open(io.BytesIO(content)) as image:
                 form = str(image.format)
             return _PICTURES.get(form, f".{form.lower()}")
-        if isinstance(sample, Sound):
+        if kind == "sound":
             import soundfile
 
             return f".{soundfile.info(io.BytesIO(content)).format.lower()}"
-        if isinstance(sample, Clip):
+        if kind == "clip":
             import av
 
             with av.open(io.BytesIO(content)) as container:

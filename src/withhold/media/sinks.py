@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import glob
-import hashlib
 import io
-import json
 import os
-import shutil
-from abc import ABC, abstractmethod
+import zipfile
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,143 +14,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.atomic import write_bytes, writing_to
-from withhold.data.files import Sink, open_sink
+from withhold.atomic import write_bytes
+from withhold.data.files import Sink, check_sink, open_sink
 from withhold.errors import UserError
 from withhold.media.collect.arrays import Arrays
-from withhold.media.collect.collection import FILE, Collection, Item
+from withhold.media.collect.collection import Collection, Item
+from withhold.media.collect.folder import Folder
 from withhold.media.collect.stored import MULAW, Stored
 from withhold.media.encode import encode, suffix_for
+from withhold.media.folder_sink import FolderSink
+from withhold.media.media_sink import MediaSink
 from withhold.media.samples import Clip, Picture, Sample, Sound
 
-MANIFEST = "manifest.csv"
-DATE = 315532800  # 1 January 1980, the date of every released file
+__all__ = ["ArraySink", "FolderSink", "MediaSink", "TableSink", "open_media_sink"]
 
-
-class MediaSink(ABC):
-    """Takes samples in the order of the collection; `encoded` may be called from any thread."""
-
-    def __init__(self, drop: frozenset[str]) -> None:
-        self.drop = drop
-
-    def done(self, place: int, item: Item) -> bool:
-        """Whether an earlier run has written this item already."""
-        return False
-
-    @abstractmethod
-    def encoded(self, place: int, item: Item, sample: Sample) -> Any:
-        """What `put` takes."""
-
-    @abstractmethod
-    def put(self, place: int, item: Item, made: Any) -> None:
-        """Write one item; `made` is None where `done` said so."""
-
-    @abstractmethod
-    def __enter__(self) -> Self: ...
-
-    @abstractmethod
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
-    def labels(self, item: Item) -> dict[str, Any]:
-        """The labels that are released with an item."""
-        return {k: v for k, v in item.labels.items() if k not in self.drop}
-
-
-class FolderSink(MediaSink):
-    """A folder of files, numbered unless names are kept, and a manifest of their labels.
-
-    Files are made in `NAME.partial`, which takes the name in the end; a killed run finds there
-    what it has done. Names of files tell of people, and so does their order (a folder of folders
-    of people): numbers are dealt out by the key, all files are of one date, and the list of who
-    became which number is written beside the folder, not into it.
-    """
-
-    def __init__(
-        self,
-        target: Path,
-        plan: Mapping[str, Any],
-        drop: frozenset[str],
-        *,
-        items: int,
-        key: bytes,
-        keep_names: bool,
-    ) -> None:
-        super().__init__(drop | {FILE})
-        self.target, self.keep_names = target, keep_names
-        self.numbers = dealt(items, key)
-        self.work = target.with_name(f"{target.name}.partial")
-        self.plan = json.dumps({**plan, "names": keep_names}, sort_keys=True).encode()
-        self.rows: list[dict[str, Any]] = []
-        self.names: list[tuple[str, str]] = []
-
-    def __enter__(self) -> Self:
-        with writing_to(self.work):
-            self.work.mkdir(exist_ok=True)
-            note = self.work / ".plan.json"
-            if not note.exists() or note.read_bytes() != self.plan:
-                shutil.rmtree(self.work)
-                self.work.mkdir()
-                write_bytes(note, self.plan)
-        return self
-
-    def done(self, place: int, item: Item) -> bool:
-        """Whether the file is there."""
-        return any(self.work.glob(f"{glob.escape(self._stem(place, item))}.*"))
-
-    def encoded(self, place: int, item: Item, sample: Sample) -> tuple[str, bytes]:
-        """The file's suffix and bytes."""
-        suffix = suffix_for(sample, item.name, item.content)
-        return suffix, encode(sample, item.content, suffix)
-
-    def put(self, place: int, item: Item, made: tuple[str, bytes] | None) -> None:
-        """Write the file, and remember its line of the manifest."""
-        stem = self._stem(place, item)
-        if made is None:
-            path = next(self.work.glob(f"{glob.escape(stem)}.*"))
-        else:
-            path = self.work / f"{stem}{made[0]}"
-            with writing_to(path):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_bytes(path, made[1], sync=False)
-        name = path.relative_to(self.work).as_posix()
-        self.rows.append({"path": name, **self.labels(item)})
-        self.names.append((name, item.name))
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is not None:
-            return
-        rows = sorted(self.rows, key=lambda row: str(row["path"]))
-        write_bytes(self.work / MANIFEST, _csv(list(rows[0]) if rows else [], rows))
-        for path in [*self.work.rglob("*"), self.work]:
-            os.utime(path, (DATE, DATE))
-        with writing_to(self.target):
-            (self.work / ".plan.json").unlink()
-            if self.target.is_dir():
-                self.target.rmdir()  # it was empty
-            os.replace(self.work, self.target)
-        if not self.keep_names:
-            rows = [{"released": new, "original": old} for new, old in sorted(self.names)]
-            write_bytes(names_path(self.target), _csv(["released", "original"], rows))
-
-    def _stem(self, place: int, item: Item) -> str:
-        if not self.keep_names:
-            return f"{self.numbers[place]:08d}"
-        path = PurePosixPath(item.name.replace("\\", "/"))
-        if path.is_absolute() or ".." in path.parts:
-            raise UserError(
-                f"the name {item.name} leads out of the release; leave out --keep-names"
-            )
-        return path.with_suffix("").as_posix()
+_ROWS, _BYTES = 256, 64 * 2**20  # of a table that are written at once
+_TABLES = (".parquet", ".pq", ".npz", ".csv")
 
 
 class TableSink(MediaSink):
@@ -168,6 +42,7 @@ class TableSink(MediaSink):
         self.schema = pa.schema([f.remove_metadata() for f in keep])
         self.sink: Sink = open_sink(target, self.schema)
         self.held: list[dict[str, Any]] = []
+        self.size = 0
 
     def __enter__(self) -> Self:
         self.sink.__enter__()
@@ -175,28 +50,35 @@ class TableSink(MediaSink):
 
     def encoded(self, place: int, item: Item, sample: Sample) -> Any:
         """The value of the column."""
-        if self.stored.form in ("mulaw", "samples"):
+        if self.stored.form == "mulaw":
             assert isinstance(sample, Sound)
-            if self.stored.form == "mulaw":
-                return mulaw(sample)
-            values = self.schema.field(self.stored.column).type.value_type
-            whole = values == pa.int16()
-            wave = np.clip(sample.samples, -1, 1) if whole else sample.samples
-            return (wave * 32767).round().astype(np.int16) if whole else wave
+            return mulaw(sample)
+        if self.stored.form == "samples":
+            assert isinstance(sample, Sound)
+            kind = self.schema.field(self.stored.column).type.value_type
+            if kind != pa.int16():
+                return sample.samples.astype(kind.to_pandas_dtype())
+            # As it was read: 32768 to one.
+            return (sample.samples * 32768).round().clip(-32768, 32767).astype(np.int16)
         if self.stored.form == "text":
             return sample
-        return encode(sample, item.content, suffix_for(sample, item.name, item.content))
+        suffix = suffix_for(self.stored.kind, item.name, item.content)
+        made = encode(sample, item.content, suffix)
+        # A path tells of people, as names of files do.
+        return {"bytes": made, "path": None} if self.stored.form == "struct" else made
 
     def put(self, place: int, item: Item, made: Any) -> None:
-        """Hold a row; write 256 at a time."""
+        """Hold a row; write some at a time."""
         self.held.append({**self.labels(item), self.stored.column: made})
-        if len(self.held) >= 256:
+        held = made["bytes"] if isinstance(made, dict) else made
+        self.size += held.nbytes if isinstance(held, np.ndarray) else len(held)
+        if len(self.held) >= _ROWS or self.size >= _BYTES:
             self._flush()
 
     def _flush(self) -> None:
         if self.held:
             self.sink.write(pa.RecordBatch.from_pylist(self.held, schema=self.schema))
-            self.held = []
+            self.held, self.size = [], 0
 
     def __exit__(
         self,
@@ -220,7 +102,7 @@ class ArraySink(MediaSink):
         super().__init__(drop)
         self.target, self.arrays = target, arrays
         self.held: list[Any] = []
-        self.rows: list[dict[str, Any]] = []
+        self.places: list[int] = []
 
     def __enter__(self) -> Self:
         return self
@@ -236,7 +118,7 @@ class ArraySink(MediaSink):
     def put(self, place: int, item: Item, made: Any) -> None:
         """Hold one."""
         self.held.append(made)
-        self.rows.append(self.labels(item))
+        self.places.append(place)
 
     def __exit__(
         self,
@@ -246,11 +128,16 @@ class ArraySink(MediaSink):
     ) -> None:
         if kind is not None:
             return
-        names = list(self.rows[0]) if self.rows else []
-        labels = {n: np.asarray([row[n] for row in self.rows]) for n in names}
-        data = io.BytesIO()
-        np.savez_compressed(data, **{self.arrays.column: np.stack(self.held)}, **labels)  # type: ignore[arg-type]
-        write_bytes(self.target, data.getvalue())
+        names = [n for n in self.arrays.table.column_names if n not in self.drop]
+        with np.load(self.arrays.path, allow_pickle=False) as file:
+            labels = {n: file[n][self.places] for n in names}  # of the type that they had
+        write_bytes(self.target, _npz({self.arrays.column: np.stack(self.held)} | labels))
+
+
+def is_of_files(collection: Collection) -> bool:
+    """Whether its media are files of their own, and so those of its release."""
+    inside = isinstance(collection, Stored) and collection.form != "path"
+    return not inside and not isinstance(collection, Arrays)
 
 
 def open_media_sink(
@@ -271,24 +158,34 @@ def open_media_sink(
     if isinstance(collection, Arrays):
         if target.suffix.lower() != ".npz":
             raise UserError(f"{collection.name} is an npz, and so is its release: name it .npz")
+        check_sink(target)
         return ArraySink(target, collection, drop)
+    _check_folder(collection, target)
+    sink = FolderSink(
+        target, plan, drop, collection.kind, items=len(collection), key=key, keep_names=keep_names
+    )
+    if keep_names:
+        sink.check_names(collection.items())
+    return sink
+
+
+def _check_folder(collection: Collection, target: Path) -> None:
     if target.exists() and not target.is_dir():
         raise UserError(f"{target} is a file; a release of files is a folder, choose another -o")
+    if target.suffix.lower() in _TABLES:
+        raise UserError(
+            f"{collection.name} holds its media as files, and so does its release: a folder, which"
+            f" {target.name} does not look like; choose another -o"
+        )
+    if isinstance(collection, Folder):
+        root, real = (Path(os.path.realpath(p)) for p in (collection.root, target))
+        if real.is_relative_to(root):
+            raise UserError(
+                f"{target} is inside {collection.root}, where it would be taken for media to"
+                " release; choose another -o"
+            )
     if target.is_dir() and any(target.iterdir()):
         raise UserError(f"{target} exists and is not empty; it is left alone, choose another -o")
-    return FolderSink(target, plan, drop, items=len(collection), key=key, keep_names=keep_names)
-
-
-def dealt(items: int, key: bytes) -> npt.NDArray[np.int64]:
-    """The numbers 0 to items - 1 in an order that only the key tells."""
-    seed = hashlib.blake2b(b"numbers", key=key, digest_size=32).digest()
-    rng = np.random.default_rng(np.frombuffer(seed, np.uint32).tolist())
-    return rng.permutation(items)
-
-
-def names_path(target: Path) -> Path:
-    """Where the list of who became which number goes."""
-    return target.with_name(f"{target.name}.names.csv")
 
 
 def mulaw(sound: Sound) -> bytes:
@@ -297,9 +194,14 @@ def mulaw(sound: Sound) -> bytes:
     return bytes(np.searchsorted(edges, sound.samples).astype(np.uint8))
 
 
-def _csv(header: list[str], rows: list[dict[str, Any]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, header, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode(errors="replace")
+def _npz(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """As np.savez_compressed, which takes no array called `file`; without times."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            data = io.BytesIO()
+            np.lib.format.write_array(data, np.ascontiguousarray(array), allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data.getvalue())
+    return out.getvalue()

@@ -16,7 +16,7 @@ from withhold.methods.classical.pixelate import PixelateModifier
 from withhold.methods.classical.white_noise import WhiteNoiseModifier
 from withhold.methods.registry import checked_settings
 
-__all__ = ["CLASSICAL", "MediaConfig", "MediaModifier", "classical_config"]
+__all__ = ["CLASSICAL", "MediaConfig", "MediaModifier", "classical_config", "is_for"]
 
 CLASSICAL: dict[str, type[MediaModifier[Any]]] = {
     kind.method: kind
@@ -30,6 +30,16 @@ CLASSICAL: dict[str, type[MediaModifier[Any]]] = {
         McAdamsModifier,
     )
 }
+
+
+def is_for(method: str, found: str) -> str:
+    """What to say where an anonymiser is given another kind of media.
+
+    >>> is_for("blur", "voices holds sounds")
+    "method 'blur' is for images and clips; voices holds sounds"
+    """
+    kinds = " and ".join(f"{kind}s" for kind in CLASSICAL[method].kinds)
+    return f"method '{method}' is for {kinds}; {found}"
 
 
 def classical_config(name: str, settings: Mapping[str, Any] | None = None) -> MediaConfig:

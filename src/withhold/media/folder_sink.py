@@ -1,0 +1,175 @@
+"""A release of files: a folder that is there whole or not at all, and resumed where it was cut."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.atomic import write_bytes, writing_to
+from withhold.errors import UserError
+from withhold.media.collect.collection import FILE, Item
+from withhold.media.encode import encode, suffix_for
+from withhold.media.media_sink import MediaSink
+from withhold.media.samples import SUFFIXES, BadMedia, Kind, Sample
+
+MANIFEST = "manifest.csv"
+PATH = "path"  # the manifest's column of released files
+DATE = 315532800  # 1 January 1980, the date of every released file
+
+
+class FolderSink(MediaSink):
+    """A folder of files, numbered unless names are kept, and a manifest of their labels.
+
+    Files are made in `NAME.partial`, which takes the name in the end; a killed run finds there
+    what it has done. Names of files tell of people, and so does their order (a folder of folders
+    of people): numbers are dealt out by the key, all files are of one date, and the list of who
+    became which number is written beside the folder, not into it.
+    """
+
+    def __init__(
+        self,
+        target: Path,
+        plan: Mapping[str, Any],
+        drop: frozenset[str],
+        kind: Kind,
+        *,
+        items: int,
+        key: bytes,
+        keep_names: bool = False,
+    ) -> None:
+        super().__init__(drop | {FILE, PATH})
+        self.kind, self.keep_names = kind, keep_names
+        self.numbers = dealt(items, key)
+        self.names = names_path(target)
+        # Where it is a link, the folder that it leads to is filled; and `.` has a name in full.
+        self.target = Path(os.path.realpath(target))
+        self.work = self.target.with_name(f"{self.target.name}.partial")
+        # Beside the folder, never in it: what it was made from does not leave the house.
+        self.note = self.target.with_name(f".{self.target.name}.plan.json")
+        self.plan = json.dumps({**plan, "names": keep_names}, sort_keys=True).encode()
+        self.rows: list[dict[str, Any]] = []
+        self.renamed: list[dict[str, str]] = []
+
+    def __enter__(self) -> Self:
+        with writing_to(self.work):
+            self.work.mkdir(exist_ok=True)
+            note = self.note
+            if not note.exists() and any(self.work.iterdir()):
+                raise UserError(
+                    f"{self.work} is in the way and was not made by withhold; move it, or choose"
+                    " another -o"
+                )
+            if not note.exists() or note.read_bytes() != self.plan:
+                shutil.rmtree(self.work)
+                self.work.mkdir()
+                write_bytes(note, self.plan)
+            for half in self.work.rglob(".*.partial"):
+                half.unlink()
+            if any(self.work.iterdir()):
+                self.resumed = str(self.work)
+        return self
+
+    def check_names(self, items: Iterable[Item]) -> None:
+        """Refuse names that lead out of the folder, or that two files would get."""
+        seen: dict[str, str] = {}
+        for place, item in enumerate(items):
+            if isinstance(item.content, BadMedia):
+                continue
+            name = self.released(place, item)
+            if name in seen:
+                raise UserError(
+                    f"{seen[name]} and {item.name} would both be called {name} in the release;"
+                    " leave out --keep-names"
+                )
+            seen[name] = item.name
+
+    def released(self, place: int, item: Item) -> str:
+        """The name of an item in the folder, with slashes."""
+        suffix = suffix_for(self.kind, item.name, item.content)
+        if not self.keep_names or not isinstance(item.content, Path):
+            return f"{self.numbers[place]:08d}{suffix}"
+        path = PurePosixPath(item.name.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts:
+            raise UserError(
+                f"the name {item.name} leads out of the release; leave out --keep-names"
+            )
+        # `take.2` of a manifest ends in no suffix of media.
+        known = path.suffix.lower() in SUFFIXES[self.kind]
+        return f"{path.with_suffix('') if known else path}{suffix}"
+
+    def done(self, place: int, item: Item) -> bool:
+        """Whether the file is there; one without bytes is what a power cut leaves."""
+        path = self.work / self.released(place, item)
+        return path.is_file() and path.stat().st_size > 0
+
+    def encoded(self, place: int, item: Item, sample: Sample) -> bytes:
+        """The file's bytes."""
+        suffix = suffix_for(self.kind, item.name, item.content)
+        return encode(sample, item.content, suffix)
+
+    def put(self, place: int, item: Item, made: bytes | None) -> None:
+        """Write the file, and remember its line of the manifest."""
+        name = self.released(place, item)
+        if made is not None:
+            path = self.work / name
+            with writing_to(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_bytes(path, made, sync=False)
+        self.rows.append({PATH: name, **self.labels(item)})
+        self.renamed.append({"released": name, "original": item.name})
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            if not self.rows and not self.resumed:  # there is nothing in it to go on from
+                shutil.rmtree(self.work, ignore_errors=True)
+                self.note.unlink(missing_ok=True)
+            return
+        rows = sorted(self.rows, key=lambda row: str(row[PATH]))
+        write_bytes(self.work / MANIFEST, _csv(list(rows[0]) if rows else [], rows))
+        if not self.keep_names:
+            renamed = sorted(self.renamed, key=lambda row: row["released"])
+            # Before the release is there: afterwards nobody would write it.
+            write_bytes(self.names, _csv(["released", "original"], renamed))
+        with writing_to(self.target):
+            for path in [*self.work.rglob("*"), self.work]:
+                os.utime(path, (DATE, DATE))
+            if self.target.is_dir():
+                self.target.rmdir()  # it was empty
+            os.replace(self.work, self.target)
+            self.note.unlink(missing_ok=True)
+
+
+def dealt(items: int, key: bytes) -> npt.NDArray[np.int64]:
+    """The numbers 0 to items - 1 in an order that only the key tells."""
+    seed = hashlib.blake2b(b"numbers", key=key, digest_size=32).digest()
+    rng = np.random.default_rng(np.frombuffer(seed, np.uint32).tolist())
+    return rng.permutation(items)
+
+
+def names_path(target: Path) -> Path:
+    """Where the list of who became which number goes."""
+    return target.with_name(f"{target.name}.names.csv")
+
+
+def _csv(header: list[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, header, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode(errors="replace")

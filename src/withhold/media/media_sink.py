@@ -1,0 +1,47 @@
+"""What takes released media, whatever it writes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from withhold.media.collect.collection import Item
+from withhold.media.samples import Sample
+
+
+class MediaSink(ABC):
+    """Takes samples in the order of the collection; `encoded` may be called from any thread."""
+
+    resumed = ""  # where an earlier run left what this one goes on from
+
+    def __init__(self, drop: frozenset[str]) -> None:
+        self.drop = drop
+
+    def done(self, place: int, item: Item) -> bool:
+        """Whether an earlier run has written this item already."""
+        return False
+
+    @abstractmethod
+    def encoded(self, place: int, item: Item, sample: Sample) -> Any:
+        """What `put` takes."""
+
+    @abstractmethod
+    def put(self, place: int, item: Item, made: Any) -> None:
+        """Write one item; `made` is None where `done` said so."""
+
+    @abstractmethod
+    def __enter__(self) -> Self: ...
+
+    @abstractmethod
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def labels(self, item: Item) -> Mapping[str, Any]:
+        """The labels that are released with an item."""
+        return {k: v for k, v in item.labels.items() if k not in self.drop}
