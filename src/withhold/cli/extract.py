@@ -102,9 +102,14 @@ def extract(
         annotations=annotations,
     )
     if job.collection.schema.names == [FILE] and not job.cutting.fields:
+        listed = media / "manifest.csv"
         progress.say(
-            f"{job.collection.name} has no labels: read them from its names with --pattern, or"
-            " give a table of paths and labels"
+            f"{job.collection.name} has no labels: "
+            + (
+                f"they are in {listed}, which `extract` takes too"
+                if listed.is_file()
+                else "read them from its names with --pattern, or give a table of paths and labels"
+            )
         )
     done = extract_to(job, output, strict=strict, progress=progress)
     others = getattr(job.collection, "others", 0)
