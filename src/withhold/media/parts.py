@@ -61,12 +61,16 @@ class Parts:
         table = table.replace_schema_metadata({NOTE: json.dumps(skipped)})
         path = self.folder / f"part-{some[0].start:012d}-{some[-1].stop:012d}.parquet"
         partial = path.with_suffix(".writing")
-        with writing_to(path):
-            with partial.open("wb") as file:
-                pq.write_table(table, file, compression="none", use_dictionary=False)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, path)
+        try:
+            with writing_to(path):
+                with partial.open("wb") as file:
+                    pq.write_table(table, file, compression="none", use_dictionary=False)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(partial, path)
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
         self.paths.append(path)
 
     def read(self) -> Iterator[tuple[FloatArray, pa.Table]]:

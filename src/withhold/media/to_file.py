@@ -55,14 +55,12 @@ def extract_to(
     resumed = parts.stop
     if resumed:
         progress.say(f"resuming from {parts.folder}: {resumed:,} of {len(job.collection):,} done")
-    _refuse(job, parts.skipped(), strict)
-    with progress.stage(job.extractor.name, len(job.collection)) as bar:
-        bar.advance(resumed)
-        for some in _gathered(job, resumed, workers):
-            parts.write(some)
-            skipped = [s for block in some for s in block.skipped]
-            bar.advance(some[-1].stop - some[0].start)
-            _refuse(job, skipped, strict)
+    try:
+        _fill(parts, job, strict, progress, workers)
+    except BaseException:
+        if not parts.paths:
+            parts.remove()  # there is nothing in it to go on from
+        raise
     skipped = parts.skipped()
     if not parts.records:
         parts.remove()  # there is nothing in it to go on from
@@ -73,6 +71,17 @@ def extract_to(
     listed = list_skipped(skipped, errors_path(output))
     parts.remove()
     return Extraction(len(blank), fitted.dimension, resumed, skipped, listed)
+
+
+def _fill(parts: Parts, job: Job, strict: bool, progress: Progress, workers: int | None) -> None:
+    """Extract what the parts lack."""
+    _refuse(job, parts.skipped(), strict)
+    # What was done before does not count: the time that is left is judged by this run.
+    with progress.stage(job.extractor.name, len(job.collection) - parts.stop) as bar:
+        for some in _gathered(job, parts.stop, workers):
+            parts.write(some)
+            bar.advance(some[-1].stop - some[0].start)
+            _refuse(job, [s for block in some for s in block.skipped], strict)
 
 
 def _gathered(job: Job, start: int, workers: int | None) -> Iterator[list[Block]]:
