@@ -11,7 +11,7 @@ import pytest
 from made_media import make_media
 from withhold.audit.attackers import Logistic
 from withhold.bench import Recipe, find_recipe, media, run_recipe
-from withhold.bench.examples import SIDE, TEXT, draw_examples
+from withhold.bench.examples import SIDE, draw_examples
 from withhold.data.media_sets import public_media
 from withhold.errors import UserError
 from withhold.progress import Silent
@@ -88,8 +88,10 @@ def examples(path: Path, *, rows: int) -> None:
 
     sheet = np.asarray(Image.open(path).convert("L"), int)
     step = SIDE + 4
-    assert sheet.shape == (rows * step + 4, TEXT + 8 * step)
-    first = [sheet[4 + r * step : 4 + r * step + SIDE, TEXT : TEXT + SIDE] for r in range(rows)]
+    text = sheet.shape[1] - 8 * step  # as wide as the longest label
+    assert text > 4
+    assert sheet.shape[0] == rows * step + 4
+    first = [sheet[4 + r * step : 4 + r * step + SIDE, text : text + SIDE] for r in range(rows)]
     assert all(image.std() > 0 for image in first)
     assert all(np.abs(first[0] - image).mean() > 1 for image in first[1:])
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
-from itertools import islice
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from withhold.atomic import write_bytes
-from withhold.data.media_sets import MediaFile
+from withhold.data.media_sets import RECORD, MediaFile
 from withhold.media.collect import open_media
 from withhold.media.cutting import decode
 from withhold.media.decode.pictures import resized
 from withhold.media.samples import ByteArray, Picture
 
-SIDE, MARGIN, TEXT = 96, 4, 190
+SIDE, MARGIN = 96, 4
 EVERY = 7  # of the set's first images, so that they are not all of one person
 
 
@@ -27,24 +27,33 @@ def draw_examples(
     from PIL import Image, ImageDraw, ImageFont
 
     lines = {"original": file, **releases}
-    step = SIDE + MARGIN
-    sheet = Image.new("RGB", (TEXT + images * step, len(lines) * step + MARGIN), "white")
-    draw = ImageDraw.Draw(sheet)
     font = ImageFont.load_default(14)
+    text = 3 * MARGIN + max(math.ceil(font.getlength(label)) for label in lines)
+    step = SIDE + MARGIN
+    sheet = Image.new("RGB", (text + images * step, len(lines) * step + MARGIN), "white")
+    draw = ImageDraw.Draw(sheet)
+    wanted = [number * EVERY for number in range(images)]
     for row, (label, one) in enumerate(lines.items()):
         top = MARGIN + row * step
         draw.text((MARGIN, top + SIDE // 2 - 8), label, fill="black", font=font)
-        for column, pixels in enumerate(_first(one, images)):
-            sheet.paste(Image.fromarray(pixels), (TEXT + column * step, top))
+        found = _pictures(one, wanted)
+        for column, record in enumerate(wanted):
+            if record in found:  # a release may lack some
+                sheet.paste(Image.fromarray(found[record]), (text + column * step, top))
     data = io.BytesIO()
     sheet.save(data, "PNG")
     write_bytes(target, data.getvalue())
 
 
-def _first(file: MediaFile, images: int) -> list[ByteArray]:
-    found = []
-    items = open_media(file.path, file.kind, column=file.column).items()
-    for item in islice(items, 0, images * EVERY, EVERY):
+def _pictures(file: MediaFile, wanted: Sequence[int]) -> dict[int, ByteArray]:
+    """Squares of the records of these numbers."""
+    found = {}
+    for item in open_media(file.path, file.kind, column=file.column).items():
+        record = item.labels[RECORD]
+        if record > wanted[-1]:
+            break
+        if record not in wanted:
+            continue
         sample = decode(item.content, "image")
         assert isinstance(sample, Picture)
         height, width = sample.pixels.shape[:2]
@@ -52,5 +61,5 @@ def _first(file: MediaFile, images: int) -> list[ByteArray]:
         shrunk = resized(sample.pixels, round(height * scale), round(width * scale))
         square = np.full((SIDE, SIDE, 3), 255, np.uint8)
         square[: shrunk.shape[0], : shrunk.shape[1]] = shrunk
-        found.append(square)
+        found[record] = square
     return found
