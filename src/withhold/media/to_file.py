@@ -26,6 +26,7 @@ from withhold.progress import Progress
 
 # A part is written when it holds so many bytes of features, or so many seconds of work.
 _BYTES, _SECONDS = 32 * 2**20, 3.0
+_ROWS = 1024  # that are finished and written at once
 
 
 @dataclass(frozen=True)
@@ -128,13 +129,15 @@ def _write(
         progress.stage(f"writing {output.name}", len(blank)) as bar,
     ):
         for raw, _ in parts.read():
-            x = np.ascontiguousarray(fitted.finish(raw))
-            some = table.slice(row, len(x))
-            columns = [pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1])]
-            columns += [some[f.name].combine_chunks() for f in others]
-            sink.write(pa.RecordBatch.from_arrays(columns, schema=schema))
-            row += len(x)
-            bar.advance(len(x))
+            # A little at a time: a part is 32 MiB, and each step of its way would hold it again.
+            for first in range(0, len(raw), _ROWS):
+                x = np.ascontiguousarray(fitted.finish(raw[first : first + _ROWS]))
+                some = table.slice(row, len(x))
+                columns = [pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1])]
+                columns += [some[f.name].combine_chunks() for f in others]
+                sink.write(pa.RecordBatch.from_arrays(columns, schema=schema))
+                row += len(x)
+                bar.advance(len(x))
 
 
 def _refuse(job: Job, skipped: list[Skipped], strict: bool) -> None:
