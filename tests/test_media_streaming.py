@@ -23,7 +23,8 @@ from release_support import (
 )
 from support import Interrupted, Recorder
 from withhold.errors import UserError
-from withhold.media.decode.clips import decode_clip, encode_clip
+from withhold.media.decode.clips import decode_clip
+from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.folder_sink import FolderSink, names_path
 from withhold.media.samples import Clip
 from withhold.media_streaming import release_media

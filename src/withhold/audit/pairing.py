@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from withhold.dataset import SPLIT, Dataset
 from withhold.errors import UserError, did_you_mean
+from withhold.media.collect.collection import FILE
 from withhold.tables import RECORD
 
 
@@ -37,9 +38,6 @@ class Pair:
     def identical(self) -> bool:
         """Whether nothing was changed."""
         return self.same_space and bool(np.array_equal(self.original.x, self.release.x))
-
-
-FILE = "file"  # what `extract` calls the column of file names; a release may have renamed them
 
 
 def matching(original: Dataset, release: Dataset, by: str) -> Dataset:

@@ -11,14 +11,10 @@ import av
 import numpy as np
 import pytest
 
-from withhold.media.decode.clips import (
-    Window,
-    count_frames,
-    decode_clip,
-    decode_windows,
-    encode_clip,
-)
+from withhold.media.decode.clips import count_frames, decode_clip, decode_windows
+from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.samples import BadMedia, Clip
+from withhold.media.windows import Window
 
 RNG = np.random.default_rng(0)
 NOISE = Clip(RNG.integers(0, 256, (40, 48, 64, 3), np.uint8))

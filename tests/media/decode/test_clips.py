@@ -11,15 +11,10 @@ import av
 import numpy as np
 import pytest
 
-from withhold.media.decode.clips import (
-    Window,
-    count_frames,
-    decode_clip,
-    decode_windows,
-    each_window,
-    encode_clip,
-)
+from withhold.media.decode.clips import count_frames, decode_clip, decode_windows, each_window
+from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.samples import BadMedia, Clip, Picture
+from withhold.media.windows import Window
 
 SUFFIXES = (".mp4", ".m4v", ".mov", ".mkv", ".avi", ".webm")
 

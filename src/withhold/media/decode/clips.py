@@ -16,22 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from withhold.errors import UserError
-from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.samples import BadMedia, ByteArray, Clip, Picture
-from withhold.media.windows import Window, centre_window, equidistant_windows, fitting_step
-
-__all__ = [
-    "MOST_PIXELS",
-    "Window",
-    "centre_window",
-    "count_frames",
-    "decode_clip",
-    "decode_windows",
-    "each_window",
-    "encode_clip",
-    "equidistant_windows",
-    "fitting_step",
-]
+from withhold.media.windows import Window
 
 MOST_PIXELS = 4096 * 2304  # of a frame; a window of 16 then takes 450 MB
 _MOST_BYTES = 2_000_000_000  # of a whole video in memory

@@ -11,8 +11,10 @@ import json
 import os
 import pickle
 import re
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,35 @@ import safetensors
 import torch
 
 from withhold.errors import UserError
+from withhold.media.extractors.extractor import Extractor
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 # Parameters that a checkpoint may lack, since no feature comes out of them: the head on the first
 # token, and the vector that stands for hidden frames in training.
 _UNUSED = ("pooler.", "masked_spec_embed")
+
+
+class HubExtractor(Extractor):
+    """An extractor whose network `load_pretrained` made: it says its own width and fingerprint."""
+
+    @cached_property
+    @abstractmethod
+    def _loaded(self) -> tuple[Any, str]:
+        """The network and its fingerprint, loaded when first asked for."""
+
+    @property
+    def _network(self) -> Any:
+        return self._loaded[0]
+
+    @property
+    def dimension(self) -> int:
+        """The width of the network's hidden layers."""
+        return int(self._network.config.hidden_size)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the network's tensors."""
+        return self._loaded[1]
 
 
 def load_pretrained(

@@ -20,13 +20,12 @@ from pydantic import Field
 from withhold.errors import UserError
 from withhold.media.decode.sounds import resampled
 from withhold.media.extractors.extractor import (
-    Extractor,
     FloatArray,
     Prepared,
     WeightsConfig,
     unit,
 )
-from withhold.media.extractors.hub import load_pretrained, load_processor_settings
+from withhold.media.extractors.hub import HubExtractor, load_pretrained, load_processor_settings
 from withhold.media.samples import Sample, Sound
 from withhold.nets.device import pick_device
 
@@ -44,7 +43,7 @@ class HubertConfig(WeightsConfig):
     )
 
 
-class HubertBase(Extractor):
+class HubertBase(HubExtractor):
     """The extractor; prepared: (samples,)."""
 
     name = "hubert-base"
@@ -58,16 +57,6 @@ class HubertBase(Extractor):
     standardised: ClassVar[bool] = False  # where the checkpoint does not say
 
     config: HubertConfig
-
-    @property
-    def dimension(self) -> int:
-        """The width of the network's hidden layers."""
-        return int(self._network.config.hidden_size)
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the network's tensors."""
-        return self._loaded[1]
 
     def prepare(self, sample: Sample) -> Prepared:
         """The sound cut or padded, and standardised where the network wants it."""
@@ -86,10 +75,6 @@ class HubertBase(Extractor):
             out = network(waves, output_hidden_states=layer is not None)
             hidden = out.last_hidden_state if layer is None else out.hidden_states[layer]
             return unit(hidden.mean(dim=1).cpu().numpy())
-
-    @property
-    def _network(self) -> Any:
-        return self._loaded[0]
 
     @cached_property
     def _loaded(self) -> tuple[Any, str]:

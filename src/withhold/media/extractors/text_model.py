@@ -18,14 +18,13 @@ import torch
 
 from withhold.errors import UserError
 from withhold.media.extractors.extractor import (
-    Extractor,
     ExtractorConfig,
     FloatArray,
     Prepared,
     WeightsConfig,
     unit,
 )
-from withhold.media.extractors.hub import load_pretrained, reading, resolve
+from withhold.media.extractors.hub import HubExtractor, load_pretrained, reading, resolve
 from withhold.media.samples import BadMedia, Sample
 from withhold.media.weights import PackageFile
 from withhold.nets.device import pick_device
@@ -42,7 +41,7 @@ _MINILM = tuple(
 )
 
 
-class TextModel(Extractor):
+class TextModel(HubExtractor):
     """The extractor; prepared: (t,) numbers of tokens."""
 
     name = "text-model"
@@ -56,16 +55,6 @@ class TextModel(Extractor):
         super().__init__(config)
         # A tokenizer keeps its cut in itself, and two threads would borrow it at once.
         self._lock = Lock()
-
-    @property
-    def dimension(self) -> int:
-        """The width of the network's hidden layers."""
-        return int(self._network.config.hidden_size)
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the network's tensors."""
-        return self._loaded[1]
 
     def prepare(self, sample: Sample) -> Prepared:
         """The text as numbers of tokens, with those that open and close a sentence."""
@@ -102,10 +91,6 @@ class TextModel(Extractor):
     @property
     def _download(self) -> bool:
         return isinstance(self.config, WeightsConfig) and self.config.download
-
-    @property
-    def _network(self) -> Any:
-        return self._loaded[0]
 
     @cached_property
     def _loaded(self) -> tuple[Any, str]:
