@@ -11,7 +11,7 @@ import av
 import numpy as np
 import pytest
 
-from withhold.media.decode.clips import count_frames, decode_clip, decode_windows
+from withhold.media.decode.clips import count_frames, decode_clip, each_window
 from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.samples import BadMedia, Clip
 from withhold.media.windows import Window
@@ -94,7 +94,7 @@ CASES: dict[str, tuple[Callable[[Path], Made], str]] = {
 def test_it_is_refused_with_its_reason(case: str, tmp_path: Path) -> None:
     make, reason = CASES[case]
     content = make(tmp_path)
-    for read in (count_frames, decode_clip, lambda c: decode_windows(c, [Window(8, 16, 2)])):
+    for read in (count_frames, decode_clip, lambda c: list(each_window(c, [Window(8, 16, 2)]))):
         with pytest.raises(BadMedia, match=reason) as caught:
             read(content)  # type: ignore[operator]
         assert "\n" not in str(caught.value)
@@ -113,7 +113,7 @@ def test_bounds_are_the_callers() -> None:
     with pytest.raises(BadMedia, match="more than 39 frames"):
         count_frames(encode_clip(NOISE, ".mp4"), most_frames=39)
     with pytest.raises(BadMedia, match="64x48 are larger than 3071 pixels"):
-        decode_windows(data, [Window(0)], most_pixels=48 * 64 - 1)
+        list(each_window(data, [Window(0)], most_pixels=48 * 64 - 1))
     assert len(decode_clip(data, most_frames=40, most_pixels=48 * 64).frames) == 40
 
 
@@ -125,7 +125,7 @@ def test_a_whole_video_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPa
 
 def test_a_window_past_the_end_says_how_many_frames_there_are() -> None:
     with pytest.raises(BadMedia, match=r"^40 frames can be decoded, frame 40 is needed"):
-        decode_windows(encode_clip(NOISE, ".mp4"), [Window(10, 16, 2)])
+        list(each_window(encode_clip(NOISE, ".mp4"), [Window(10, 16, 2)]))
 
 
 @pytest.mark.parametrize("suffix", [".wmv", ".gif", ""])

@@ -54,29 +54,17 @@ def count_frames(content: Path | bytes | Clip, *, most_frames: int = 100_000) ->
     return count, rate
 
 
-def decode_windows(
-    content: Path | bytes | Clip | Picture,
-    windows: Sequence[Window],
-    *,
-    most_pixels: int = MOST_PIXELS,
-) -> list[Clip]:
-    """The clips of `windows`, in their order, from one pass; a picture gives equal frames.
-
-    The rate of a clip is that of its video over the window's step.
-    """
-    order = sorted(range(len(windows)), key=lambda i: windows[i].last)
-    found = each_window(content, [windows[i] for i in order], most_pixels=most_pixels)
-    clips = dict(zip(order, found, strict=True))
-    return [clips[i] for i in range(len(windows))]
-
-
 def each_window(
     content: Path | bytes | Clip | Picture,
     windows: Sequence[Window],
     *,
     most_pixels: int = MOST_PIXELS,
 ) -> Iterator[Clip]:
-    """The same one by one, for windows in order of their last frames: it holds only open ones."""
+    """The clips of `windows`, given in order of their last frames, one by one and from one pass.
+
+    It holds only the windows that are open. A picture gives equal frames; the rate of a clip is
+    that of its video over the window's step.
+    """
     if isinstance(content, Picture):
         for window in windows:
             yield Clip(np.repeat(content.pixels[None], window.frames, axis=0))
