@@ -1,0 +1,50 @@
+"""How surprising a gain would be if a column told nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+Units = npt.NDArray[np.int64]
+
+
+def chance_of_gain(gain: FloatArray, units: Units | None = None) -> float:
+    """The probability of a mean gain at least as large, were its expectation zero; one-sided.
+
+    Gains of -1, 0 and 1: the exact sign test of wins against losses. Others: Student's t of the
+    mean. With `units`, the gains of a unit are summed first, and t is taken over the units.
+    """
+    from scipy.stats import binom
+    from scipy.stats import t as student
+
+    if units is not None:
+        gain = np.bincount(units, weights=gain).astype(np.float64)
+    elif np.isin(gain, (-1.0, 0.0, 1.0)).all():
+        wins, losses = int((gain > 0).sum()), int((gain < 0).sum())
+        return float(binom.sf(wins - 1, wins + losses, 0.5)) if wins else 1.0
+    n, mean = len(gain), float(gain.mean())
+    if n < 2 or mean <= 0:
+        return 1.0
+    # Units that all gain alike have no spread; they still count as n findings, not as infinity.
+    spread = max(float(gain.std(ddof=1)), abs(mean) / np.sqrt(n))
+    return float(student.sf(mean / (spread / np.sqrt(n)), n - 1))
+
+
+def lower_limit(right: npt.NDArray[np.bool_], units: Units | None, level: float) -> float:
+    """What the share of right guesses exceeds with confidence 1 - level."""
+    from scipy.stats import beta
+    from scipy.stats import t as student
+
+    n, hits = len(right), int(right.sum())
+    by_record = float(beta.ppf(level, hits, n - hits + 1)) if hits else 0.0
+    if units is None:
+        return by_record
+    size = np.bincount(units).astype(np.float64)
+    share = hits / n
+    off = np.bincount(units, weights=right) - share * size
+    k = len(size)
+    if k < 2:
+        return 0.0
+    error = float(np.sqrt(k / (k - 1) * np.square(off).sum()) / n)
+    return float(np.clip(min(by_record, share - student.ppf(1 - level, k - 1) * error), 0, 1))
