@@ -9,6 +9,7 @@ noise from true randomness. BLAKE2b takes record and key to a seed, SHAKE-256 st
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -27,13 +28,21 @@ def make_key(seed: int, x: FloatArray) -> bytes:
     return h.digest()
 
 
-def keyed_words(key: bytes, x: FloatArray, words: int) -> npt.NDArray[np.uint32]:
-    """`words` uniform 32-bit words for each record of x: (n, d) -> (n, words)."""
+def keyed_words(
+    key: bytes, x: FloatArray, words: int, people: Sequence[str] | None = None
+) -> npt.NDArray[np.uint32]:
+    """`words` uniform 32-bit words for each record of x: (n, d) -> (n, words).
+
+    With `people`, the name of a record's person is hashed with it: equal records of different
+    people then draw for themselves, and each still gets the same answer when asked again.
+    """
     out = bytearray()
     rows = np.ascontiguousarray(x + np.float32(0), "<f4")  # -0.0 and 0.0 are the same record
-    for row in rows:
-        seed = hashlib.blake2b(row.data, key=key, digest_size=32).digest()
-        out += hashlib.shake_256(seed).digest(4 * words)
+    for i, row in enumerate(rows):
+        mixed = hashlib.blake2b(row.data, key=key, digest_size=32)
+        if people is not None:
+            mixed.update(b"\0person\0" + people[i].encode())
+        out += hashlib.shake_256(mixed.digest()).digest(4 * words)
     return np.frombuffer(bytes(out), "<u4").reshape(len(x), words)
 
 
@@ -53,8 +62,10 @@ def keyed_normal(key: bytes, x: FloatArray, width: int | None = None) -> FloatAr
     return noise[:, :d].astype(np.float32)
 
 
-def keyed_uniform(key: bytes, x: FloatArray) -> npt.NDArray[np.float64]:
+def keyed_uniform(
+    key: bytes, x: FloatArray, people: Sequence[str] | None = None
+) -> npt.NDArray[np.float64]:
     """A uniform number in (0, 1) for each record, (n,)."""
-    words = keyed_words(key, x, 2).astype(np.float64)
+    words = keyed_words(key, x, 2, people).astype(np.float64)
     whole: npt.NDArray[np.float64] = (words[:, 0] * 2**20 + words[:, 1] // 2**12 + 0.5) / 2**52
     return whole

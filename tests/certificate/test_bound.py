@@ -29,11 +29,11 @@ confidences = st.floats(0.01, 0.9999)
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[npt.NDArray[np.float64], int]:
-    """Summed probabilities of m records, as a channel gives them."""
+    """Counts of m records by class and code."""
     k, n, m = draw(st.integers(1, 6)), draw(st.integers(1, 8)), draw(st.integers(1, 40))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     tally = Tally(k, n)
-    tally.add(rng.dirichlet(np.full(n, 0.3), m), rng.integers(0, k, m))
+    tally.add(rng.integers(0, n, m), rng.integers(0, k, m))
     return tally.table, m
 
 

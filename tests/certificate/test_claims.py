@@ -46,7 +46,7 @@ def test_the_contract(found: Certificate) -> None:
         "confidence", "groups", "linked", "worst_lift", "smallest_behind_code", "codes_used",
     }  # fmt: skip
     assert list(text["attributes"]["one"]["linked"]) == ["5", "20", "50"]
-    assert list(text["attributes"]["one"]["groups"]) == ["reason"]
+    assert list(text["attributes"]["one"]["groups"]) == ["reason", "records_apply"]
     assert all(a.endswith((".", "/ k.")) for a in text["assumptions"])
 
 

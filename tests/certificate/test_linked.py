@@ -1,89 +1,102 @@
-"""Several records at once: against the exact answer where it can be had."""
+"""Several records at once: against the exact answer where it can be computed."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from withhold.bench.population import Population, draw_population, leaky_population
 from withhold.certificate.bound import plug_in
-from withhold.certificate.linked import SIZES, dependence, linked_bound, linked_plug_in
+from withhold.certificate.linked import SIZES, linked_bound, linked_rate
+
+Counts = npt.NDArray[np.float64]
 
 
-def exact(table: npt.NDArray[np.float64], r: int) -> float:
-    """B_r by adding up all N^r sequences of codes."""
-    prior = table.sum(axis=1) / table.sum()
-    inside = table / table.sum(axis=1, keepdims=True)
-    total = 0.0
-    for codes in product(range(table.shape[1]), repeat=r):
-        total += float((prior * inside[:, codes].prod(axis=1)).max())
+def exact(counts: Counts, r: int) -> float:
+    """B~_r by adding up all N^r sequences of codes, drawn without replacement."""
+    sizes = counts.sum(axis=1)
+    prior = sizes / sizes.sum()
+    total = float(prior[sizes < r].sum())
+    for codes in product(range(counts.shape[1]), repeat=r):
+        best = 0.0
+        for s in np.flatnonzero(sizes >= r):
+            seen: Counter[int] = Counter()
+            chance = float(prior[s])
+            for t, j in enumerate(codes):
+                chance *= max(counts[s, j] - seen[j], 0) / (sizes[s] - t)
+                seen[j] += 1
+            best = max(best, chance)
+        total += best
     return total
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 4), st.integers(2, 3), st.integers(1, 5))
-def test_it_is_above_the_exact_answer(seed: int, k: int, n: int, r: int) -> None:
+def test_monte_carlo_finds_the_exact_answer(seed: int, k: int, n: int, r: int) -> None:
     rng = np.random.default_rng(seed)
-    table = 1000 * rng.dirichlet(np.full(k * n, rng.choice([0.3, 3.0, 100.0]))).reshape(k, n)
-    assert linked_plug_in(table, r) >= exact(table, r) - 1e-9
-    prior = table.sum(axis=1).max() / table.sum()
-    assert prior + r * dependence(table) >= exact(table, r) - 1e-9
+    counts = rng.integers(0, 12, (k, n)).astype(float)
+    counts[:, 0] += 1
+    found = linked_rate(counts, r)
+    assert found.mean == pytest.approx(exact(counts, r), abs=0.03)
+    assert found.at_most(1e-9) >= exact(counts, r) - 1e-9
 
 
 def test_one_record_is_the_certificate_of_one_record() -> None:
-    rng = np.random.default_rng(0)
-    table = rng.dirichlet(np.ones(8), 3)
-    assert exact(table, 1) == pytest.approx(plug_in(table, 3))
+    counts = np.random.default_rng(0).integers(1, 50, (3, 8)).astype(float)
+    assert linked_rate(counts, 1).mean == pytest.approx(plug_in(counts, int(counts.sum())), abs=0.01)
 
 
-def test_codes_that_tell_nothing_tell_nothing_together() -> None:
-    table = np.outer([60.0, 30.0, 10.0], [0.2, 0.3, 0.5])
-    assert dependence(table) == pytest.approx(0, abs=1e-12)
+def test_balanced_codes_of_equal_classes_tell_nothing_together() -> None:
+    counts = np.tile([40.0, 60.0, 100.0], (4, 1))
     for r in SIZES:
-        assert linked_plug_in(table, r) == pytest.approx(0.6, abs=1e-6)
+        assert linked_rate(counts, r).mean == pytest.approx(0.25, abs=1e-9)
 
 
 def test_a_full_leak_is_one() -> None:
-    table = leaky_population().codes
+    counts = 100 * np.eye(5)
     for r in SIZES:
-        assert linked_plug_in(table, r) == 1.0
-        assert linked_bound(1000 * table, 1000, r, 0.95) == 1.0
+        assert linked_rate(counts, r).mean == pytest.approx(1.0)
+        assert linked_bound(counts, r, 0.95) == 1.0
 
 
-@given(st.integers(0, 2**32))
-def test_it_grows_with_records_at_once_and_lies_below_its_bound(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    table = draw_population(rng).table(300, rng)
-    found = [linked_plug_in(table, r) for r in (1, *SIZES)]
-    assert found == sorted(found)
-    for r in SIZES:
-        assert linked_plug_in(table, r) <= linked_bound(table, 300, r, 0.95) + 1e-12
+def test_classes_with_too_few_records_count_fully() -> None:
+    counts = np.array([[3.0, 0.0], [97.0, 100.0]])
+    assert linked_rate(counts, 5).mean == pytest.approx(1.0)
+    assert linked_rate(np.array([[3.0, 0.0], [2.0, 1.0]]), 5).at_most(0.05) == 1.0
 
 
-def test_the_expectation_is_not_below_the_truth() -> None:
-    """E T^ >= (1 - 1/m) T, the step that takes the place of convexity: over 4,000 small samples."""
-    rng = np.random.default_rng(0)
-    joint = rng.dirichlet(np.ones(6)).reshape(2, 3)
-    world, m = Population(joint, np.eye(3)), 5
-    drawn = [dependence(world.table(m, rng)) for _ in range(4000)]
-    assert np.mean(drawn) >= (1 - 1 / m) * dependence(world.codes) - 0.01
+def test_the_bound_says_something_where_the_old_one_said_100_percent() -> None:
+    """Two equal classes with code shares .55/.45: B_20 is known in closed form."""
+    rng = np.random.default_rng(3)
+    m, r, p = 40_000, 20, 0.55
+    s = rng.integers(0, 2, m)
+    j = (rng.random(m) < np.where(s == 1, p, 1 - p)).astype(int)
+    counts = np.zeros((2, 2))
+    np.add.at(counts, (s, j), 1)
+    from scipy.stats import binom
+
+    y = np.arange(r + 1)
+    truth = float(np.maximum(binom.pmf(y, r, p), binom.pmf(y, r, 1 - p)).sum() / 2)
+    assert truth < linked_bound(counts, r, 0.95) < truth + 0.06
 
 
-def test_one_unit_moves_the_dependence_by_at_most_three() -> None:
-    rng = np.random.default_rng(0)
-    m = 20
-    for _ in range(300):
-        counts = rng.multinomial(m, rng.dirichlet(np.full(12, 0.3))).reshape(3, 4).astype(float)
-        out, into = rng.choice(np.flatnonzero(counts)), rng.integers(12)
-        moved = counts.copy()
-        moved.reshape(-1)[out] -= 1
-        moved.reshape(-1)[into] += 1
-        assert abs(dependence(moved) - dependence(counts)) <= 3 / m + 1e-12
-
-
-def test_a_single_unit_bounds_nothing() -> None:
-    assert linked_bound(np.array([[1.0]]), 1, 5, 0.95) == 1.0
+def test_the_truth_is_seldom_above_the_bound() -> None:
+    """500 samples of a population of three classes; r = 5."""
+    rng = np.random.default_rng(5)
+    inside = np.array([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]])
+    prior = np.array([0.5, 0.3, 0.2])
+    r = 5
+    truth = 0.0
+    for codes in product(range(3), repeat=r):
+        truth += max(prior[s] * prod(inside[s, j] for j in codes) for s in range(3))
+    above = 0
+    for seed in range(200):
+        counts = rng.multinomial(600, (prior[:, None] * inside).reshape(-1)).reshape(3, 3)
+        above += truth > linked_bound(counts.astype(float), r, 0.95, seed=seed)
+    assert above <= 10

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
 from withhold import __version__
-from withhold.attribute import Attribute, combine
+from withhold.attribute import Attribute
 from withhold.bundle import Bundle
 from withhold.certificate.bound import Table, plug_in, upper_bound
 from withhold.certificate.claims import (
@@ -21,10 +19,11 @@ from withhold.certificate.claims import (
     NoGroupClaim,
 )
 from withhold.certificate.held_out import held_out
-from withhold.certificate.linked import SIZES, linked_bound, linked_plug_in
-from withhold.certificate.people import Groups, groups_of
+from withhold.certificate.linked import SIZES, linked_bound, linked_rate
+from withhold.certificate.people import Groups, NoGroups, groups_of
 from withhold.certificate.released import digests
 from withhold.certificate.tally import Tally
+from withhold.certificate.targets import JOINT, single, together
 from withhold.certificate.words import ASSUMPTIONS
 from withhold.certificate.worst import fewest_behind, worst_lift
 from withhold.dataset import Dataset
@@ -34,9 +33,7 @@ from withhold.methods import Channel
 from withhold.progress import Progress, Silent
 
 IntArray = npt.NDArray[np.int64]
-ROWS = 4096  # records at once, fewer where there are many codes
-CELLS = 2**22
-JOINT = 1000  # classes of the joint attribute; more would be one a record
+ROWS = 4096  # records at once
 
 
 def certify(
@@ -62,7 +59,7 @@ def certify(
     found = held_out(bundle, dataset)
     held, notes = found.data, []
     targets = _targets(bundle, held)
-    joint = _joint(targets)
+    joint = together(targets)
     if joint is not None and len(joint.classes) > JOINT:
         notes.append(
             f"'{joint.name}' together have {len(joint.classes):,} combinations, too many to certify"
@@ -97,39 +94,32 @@ def certify(
 class _Count:
     """One attribute on its way: its tables by record and, where groups are units, by group."""
 
-    def __init__(self, attribute: Attribute, groups: Groups | str, codes: int) -> None:
+    def __init__(self, attribute: Attribute, groups: Groups | NoGroups, codes: int) -> None:
         self.attribute, self.groups = attribute, groups
         self.records = Tally(len(attribute.classes), codes)
-        self.people = None if isinstance(groups, str) else Tally(len(attribute.classes), codes)
+        self.people = None if isinstance(groups, NoGroups) else Tally(len(attribute.classes), codes)
 
-    def add(self, w: Table, rows: IntArray) -> None:
+    def add(self, drawn: IntArray, rows: IntArray) -> None:
         classes = self.attribute.codes[rows]
-        self.records.add(w, classes)
+        self.records.add(drawn, classes)
         if self.people is not None and isinstance(self.groups, Groups):
-            self.people.add(w, classes, self.groups.weights[rows])
+            self.people.add(drawn, classes, self.groups.weights[rows])
 
 
 def _count(channel: Channel, held: Dataset, counts: list[_Count], progress: Progress) -> IntArray:
     """Fill every table, batch by batch; returns the code of each record, (n,)."""
     draws = np.empty(len(held), np.int64)
-    needed = {n: held.attribute(n) for n in channel.needs if n in held.attribute_names}
+    needed = {n: held.attribute(n) for n in channel.needs if n in held.table.column_names}
+    needed |= {n: held.attribute(n) for n in channel.needs if n in held.multilabel}
     with progress.stage("certifying", len(held)) as bar:
-        for rows in _batches(len(held), len(channel.codes)):
-            x = held.x[rows]
+        for start in range(0, len(held), ROWS):
+            rows = np.arange(start, min(start + ROWS, len(held)))
             labels = {name: attribute.rows(rows) for name, attribute in needed.items()}
-            w = channel.probabilities(x, labels).astype(np.float64)
-            w /= w.sum(axis=1, keepdims=True)  # as the draw does
+            draws[rows] = channel.draw(held.x[rows], labels)
             for count in counts:
-                count.add(w, rows)
-            draws[rows] = channel.draw(x, labels)
+                count.add(draws[rows], rows)
             bar.advance(len(rows))
     return draws
-
-
-def _batches(records: int, codes: int) -> Iterator[IntArray]:
-    size = min(ROWS, max(CELLS // codes, 64))
-    for start in range(0, records, size):
-        yield np.arange(start, min(start + size, records))
 
 
 def _claim(
@@ -155,21 +145,27 @@ def _claim(
         by=bound.by,
         confidence=confidence,
         groups=_group_claim(count, confidence),
-        linked={
-            str(r): LinkedClaim(
-                plug_in=linked_plug_in(table, r), bound=linked_bound(table, units, r, confidence)
-            )
-            for r in SIZES
-        },
+        linked=_linked(table, bound.value, confidence),
         worst_lift=worst_lift(table, attribute.classes),
         smallest_behind_code=behind,
         codes_used=used,
     )
 
 
+def _linked(table: Table, single: float, confidence: float) -> dict[str, LinkedClaim]:
+    """Bounds for r records of one class; more records never tell less."""
+    found, before = {}, single
+    for r in SIZES:
+        before = max(before, linked_bound(table, r, confidence))
+        found[str(r)] = LinkedClaim(plug_in=linked_rate(table, r).mean, bound=before)
+    return found
+
+
 def _group_claim(count: _Count, confidence: float) -> GroupClaim | NoGroupClaim:
-    if isinstance(count.groups, str) or count.people is None:
-        return NoGroupClaim(reason=str(count.groups))
+    if isinstance(count.groups, NoGroups) or count.people is None:
+        found = count.groups
+        assert isinstance(found, NoGroups)
+        return NoGroupClaim(reason=found.reason, records_apply=found.records_apply)
     table, units = count.people.table, count.groups.count
     found = plug_in(table, units)
     bound = upper_bound(found, units, confidence)
@@ -203,7 +199,7 @@ def _targets(bundle: Bundle, held: Dataset) -> list[Attribute]:
                 f"{did_you_mean(name, held.attribute_names)}; a certificate needs its labels"
             )
         attribute = held.attribute(name)
-        able = [a for a in _single(attribute) if (a.counts > 0).sum() > 1]
+        able = [a for a in single(attribute) if (a.counts > 0).sum() > 1]
         if not able:
             what = "no labels" if not attribute.known.any() else "one class only"
             raise UserError(
@@ -212,28 +208,6 @@ def _targets(bundle: Bundle, held: Dataset) -> list[Attribute]:
             )
         targets += able
     return targets
-
-
-def _single(attribute: Attribute) -> list[Attribute]:
-    """A multi-label attribute as one of two classes for each label."""
-    if not attribute.multilabel:
-        return [attribute]
-    return [
-        Attribute(
-            label if label.startswith(attribute.name) else f"{attribute.name}.{label}",
-            "categorical",
-            ("0", "1"),
-            attribute.codes[:, i],
-        )
-        for i, label in enumerate(attribute.classes)
-    ]
-
-
-def _joint(targets: list[Attribute]) -> Attribute | None:
-    """All of them at once, where there are several."""
-    joint = combine(targets) if len(targets) > 1 else None
-    # Of attributes that no record carries together nothing can be said.
-    return joint if joint is not None and len(joint.classes) > 1 else None
 
 
 def _sha(channel: Channel) -> str:

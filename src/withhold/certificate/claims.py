@@ -42,12 +42,17 @@ class NoGroupClaim(Claim):
     """Why there is no bound for people like these."""
 
     reason: str
+    records_apply: bool = Field(
+        True,
+        description="whether the bound by record is the one to state: no group was named, or the"
+        " attribute names the group itself",
+    )
 
 
 class LinkedClaim(Claim):
     """r records of one class, drawn independently, put together."""
 
-    plug_in: float = Field(description="of these records; no confidence goes with it")
+    plug_in: float = Field(description="the best attacker of these very records")
     bound: Share = Field(description="holds with the confidence of the attribute; 1 says nothing")
 
 
@@ -86,6 +91,46 @@ class AttributeClaim(Claim):
     worst_lift: Lift
     smallest_behind_code: Behind
     codes_used: int = Field(description="codes that these records were given")
+
+    @property
+    def stated(self) -> float | None:
+        """The bound to state: by group where a group was named, else by record.
+
+        None where a group was named and nothing is proved of people like these: records of one
+        person are not independent, so the bound by record does not hold for other people.
+        """
+        if isinstance(self.groups, GroupClaim):
+            return self.groups.bound
+        return self.bound if self.groups.records_apply else None
+
+    @property
+    def stated_units(self) -> str:
+        """What the stated bound counted: `960 records`, or `12 different 'speaker'`."""
+        if isinstance(self.groups, GroupClaim):
+            return f"{self.groups.groups:,} different '{self.groups.column}'"
+        return f"{self.records:,} records"
+
+
+class ReleaseClaim(Claim):
+    """What every attacker can read from the rows of one given release. Exact, no confidence level.
+
+    The attacker may know all originals, labels and codes, but not which row is whose.
+    """
+
+    records: int = Field(description="labelled rows that leave")
+    missing: int = Field(0, description="rows that leave without a label, not counted")
+    classes: int
+    codes_used: int
+    floor: Share = Field(description="the best guess without the codes")
+    one: Share = Field(description="from one row: sum_j max_s c_sj / n")
+    linked: dict[str, Share] = Field(description="from r rows of one class")
+    known: dict[str, Share] = Field(
+        description="where a share of the labels is known, and with it the table of classes by"
+        " codes; who knows all but one and the table gets the last by subtraction"
+    )
+    measured: dict[str, Share] = Field(
+        description="elimination attacks with as many labels, without the table: not a bound"
+    )
 
 
 class CertifiedData(Claim):

@@ -26,18 +26,33 @@ class Groups:
     weights: npt.NDArray[np.float64]
 
 
-def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | str:
-    """The groups as units, or in words why they are none."""
+@dataclass(frozen=True)
+class NoGroups:
+    """Why groups cannot be counted, and whether the bound by record is then the one to state."""
+
+    reason: str
+    records_apply: bool
+
+
+def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | NoGroups:
+    """The groups as units, or why they are none."""
+    if held.group is None:
+        return NoGroups("no group was named; --group says whose records they are", True)
     reason = _no_groups(held, bundle)
     if reason is not None:
-        return reason
+        codes = held.group_codes
+        known = attribute.codes >= 0
+        # Where the class is the person, records of these people are the population asked about.
+        person = codes is not None and _alone(attribute.codes[known], codes[known])
+        return NoGroups(reason, person)
     codes, known = held.group_codes, attribute.codes >= 0
     assert codes is not None
     assert held.group is not None
     if _alone(attribute.codes[known], codes[known]):
-        return (
+        return NoGroups(
             f"every class of '{attribute.name}' is in one '{held.group}' only: of a new"
-            f" '{held.group}' these records tell nothing"
+            f" '{held.group}' these records tell nothing",
+            True,
         )
     sizes = np.bincount(codes[known], minlength=int(codes.max(initial=0)) + 1)
     weights = np.where(known, 1 / np.maximum(sizes[codes], 1), 0.0)
@@ -47,8 +62,6 @@ def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | s
 def _no_groups(held: Dataset, bundle: Bundle) -> str | None:
     """A reason that holds for every attribute alike."""
     fitted = bundle.input["group"]
-    if held.group is None:
-        return "no group was named; --group says whose records they are"
     if fitted != held.group or bundle.seen is None:
         other = "no group" if fitted is None else f"'{fitted}'"
         return (

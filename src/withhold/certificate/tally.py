@@ -1,4 +1,4 @@
-"""The one thing that is kept of all records: summed probabilities, class by code."""
+"""The one thing that is kept of all records: counts of the codes they were given, by class."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Weights = npt.NDArray[np.float64]
 
 
 class Tally:
-    """table[s, j] = sum_i weight_i 1[S_i = s] W(j | X_i): (K, N), float64."""
+    """table[s, j] = sum_i weight_i 1[S_i = s, J_i = j]: (K, N), float64.
+
+    The draws J_i are counted, not the probabilities W(j | X_i): equal records share one keyed
+    draw, so the channel that leaves is the one that the key fixed.
+    """
 
     def __init__(self, classes: int, codes: int) -> None:
         self.table: Table = np.zeros((classes, codes))
 
-    def add(self, w: Table, classes: IntArray, weights: Weights | None = None) -> None:
-        """Records with probabilities w: (n, N) and classes (n,); those of class -1 are left out."""
-        order = np.argsort(classes, kind="stable")
-        order = order[classes[order] >= 0]
-        if not len(order):
-            return
-        rows = w[order] if weights is None else w[order] * weights[order, None]
-        present, starts = np.unique(classes[order], return_index=True)
-        self.table[present] += np.add.reduceat(rows, starts, axis=0)
+    def add(self, drawn: IntArray, classes: IntArray, weights: Weights | None = None) -> None:
+        """Records with codes (n,) and classes (n,); those of class -1 are left out."""
+        known = classes >= 0
+        amount = 1.0 if weights is None else weights[known]
+        np.add.at(self.table, (classes[known], drawn[known]), amount)

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 
-from withhold.certificate.claims import AttributeClaim, Certificate
+from withhold.certificate.claims import AttributeClaim, Certificate, NoGroupClaim
 
 ASSUMPTIONS = (
     "The records counted here are independent of each other and like those that will be released;"
     " where a bound counts groups, the groups are.",
-    "The channel (codes, key, settings) was fixed before these records were seen.",
+    "The channel (codes, key, settings) was fixed before these records were seen. The codes that the"
+    " key gives these records are counted, so equal records that share a code are counted so.",
     "Every record is released once: one code, drawn under a key that stays secret.",
     "The attacker may know everything else: the codes, their probabilities, labels, any computer.",
     "The attacker does not hold the record's original: who holds it needs no release.",
     "The attacker sees the code and nothing beside it. A code vector or its index tell the same,"
     " and whatever is computed from it tells no more; other columns that are released with it"
     " (preserved labels, dates, ids) are not covered.",
-    "Each bound holds with its confidence on its own. Whoever certifies k fits and keeps the best"
-    " spends it: ask each for 1 - (1 - confidence) / k.",
+    "These bounds are about records that the fit never saw. For the rows of one release, fitted ones"
+    " among them, see the certificate that is written beside the release.",
+    "Each bound holds with its confidence on its own. If you make k fits and keep the best, certify"
+    " each at confidence 1 - (1 - c) / k (Bonferroni).",
     "Linked bounds are for records drawn independently from one class. Records of one person whose"
-    " class many share may tell more. They grow loose with the number of records.",
+    " class many share may tell more.",
 )
 
 
@@ -32,16 +35,22 @@ def headline(certificate: Certificate) -> str:
 
 
 def sentence(name: str, a: AttributeClaim) -> str:
-    """What is certified of one attribute."""
+    """What is certified of one attribute: by group where a group was named."""
+    if a.stated is None:
+        assert isinstance(a.groups, NoGroupClaim)
+        return (
+            f"nothing is proved of '{name}' for other people ({a.groups.reason}); for further"
+            f" records of the same people the bound is {at_most(a.bound)} %"
+        )
     return (
-        f"no attacker reads '{name}' of one record in more than {at_most(a.bound)} % of cases"
-        f" (confidence {100 * a.confidence:g} %, {a.records:,} records; majority"
+        f"no attacker reads '{name}' of one record in more than {at_most(a.stated)} % of cases"
+        f" (confidence {100 * a.confidence:g} %, {a.stated_units}; majority"
         f" {_percent(a.majority)})"
     )
 
 
 def _gap(a: AttributeClaim) -> float:
-    return a.bound - a.majority
+    return (1.0 if a.stated is None else a.stated) - a.majority
 
 
 def _percent(share: float) -> str:

@@ -20,14 +20,16 @@ _PIECE = 2048  # records whose probabilities are held at once
 
 
 class Channel(Modifier):
-    """x' = c_J with J ~ W(. | x), drawn by a keyed hash of the record.
+    """x' = c_J with J ~ W(. | x), drawn by a keyed hash of the record, and of its person if named.
 
     The draw is the inverse of W's distribution function at a uniform number that belongs to the
-    record: who asks twice gets the same code, who lacks the key cannot tell it from chance.
+    record: asking twice gives the same code, and without the key it looks like chance. Equal
+    records share a draw, unless `person` names the column that tells whose they are.
     """
 
     codes: FloatArray  # (N, d)
     key: bytes
+    person: str | None = None
 
     @property
     def dimension(self) -> int:
@@ -69,11 +71,18 @@ class Channel(Modifier):
     def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
         w = self._finite(x, labels)
         total = np.cumsum(w, axis=1, dtype=np.float64)
-        u = keyed_uniform(self.key, x)
+        u = keyed_uniform(self.key, x, self._people(labels))
         # Scaled by the row's own sum, so that rounding never leads past the last code.
         below = total < (u * total[:, -1])[:, None]
         place: IntArray = np.minimum(below.sum(axis=1), w.shape[1] - 1)
         return place
+
+    def _people(self, labels: Labels) -> list[str] | None:
+        """The name of each record's person; one whose name is missing is nobody's."""
+        if self.person is None:
+            return None
+        found = labels[self.person]
+        return [found.classes[c] if c >= 0 else "" for c in found.codes.tolist()]
 
     def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
         return self.codes[self.draw(x, labels)]

@@ -71,7 +71,8 @@ class Modifier(ABC):
         absent = [name for name in self.needs if name not in (labels or {})]
         if absent:
             raise UserError(
-                f"this bundle needs the label of {listing(absent)} for every record it transforms,"
-                " and the data has none; add it, or fit without labels (use_labels: false)"
+                f"this bundle needs the column {listing(absent)} of every record it transforms,"
+                " and the data has none; add it, or fit without it (use_labels: false, draw_by:"
+                " record)"
             )
         return np.ascontiguousarray(x, np.float32), {n: (labels or {})[n] for n in self.needs}
