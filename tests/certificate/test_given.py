@@ -75,7 +75,7 @@ def test_the_bound_with_known_labels_is_above_every_attack_with_them() -> None:
         for _ in range(100):
             known = rng.permutation(400)[: round(share * 400)]
             left = np.setdiff1d(np.arange(400), known)
-            guess = (table - np.pad(counts_of(s[known], j[known]), _missing(table, s, j, known)))
+            guess = table - np.pad(counts_of(s[known], j[known]), _missing(table, s, j, known))
             rates.append((guess.argmax(axis=0)[j[left]] == s[left]).mean())
         assert np.mean(rates) <= known_bound(table, share) <= np.mean(rates) + 0.06
 

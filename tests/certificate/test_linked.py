@@ -49,7 +49,9 @@ def test_monte_carlo_finds_the_exact_answer(seed: int, k: int, n: int, r: int) -
 
 def test_one_record_is_the_certificate_of_one_record() -> None:
     counts = np.random.default_rng(0).integers(1, 50, (3, 8)).astype(float)
-    assert linked_rate(counts, 1).mean == pytest.approx(plug_in(counts, int(counts.sum())), abs=0.01)
+    assert linked_rate(counts, 1).mean == pytest.approx(
+        plug_in(counts, int(counts.sum())), abs=0.01
+    )
 
 
 def test_balanced_codes_of_equal_classes_tell_nothing_together() -> None:

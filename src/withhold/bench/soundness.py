@@ -25,7 +25,6 @@ from withhold.certificate.bound import (
     self_bounding,
     upper_bound,
 )
-from withhold.certificate.linked import SIZES, dependence, linked_bound
 from withhold.progress import Progress
 
 POPULATIONS = 1000
@@ -139,11 +138,6 @@ def judge(seed: int) -> Iterator[tuple[str, float, float]]:
     yield "records: Chernoff", truth, chernoff(p, m, CONFIDENCE)
     yield "records: as certified", truth, upper_bound(p, m, CONFIDENCE).value
     yield PLUG_IN, truth, p
-    prior = float(world.joint.sum(axis=1).max())
-    for r in (1, *SIZES):  # few records bound many together by 1; one alone tests the formula
-        # B_r itself has N^r terms; what the bound is on lies above it, which asks for more.
-        above = min(prior + r * dependence(world.codes), 1.0)
-        yield f"linked {r}", above, linked_bound(table, m, r, CONFIDENCE)
     people, groups = draw_people(rng), _size(rng)
     p = plug_in(people.table(groups, rng), groups)
     yield "groups: as certified", people.best, upper_bound(p, groups, CONFIDENCE).value

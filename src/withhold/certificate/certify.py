@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,7 +20,7 @@ from withhold.certificate.claims import (
     NoGroupClaim,
 )
 from withhold.certificate.held_out import held_out
-from withhold.certificate.linked import SIZES, linked_bound, linked_rate
+from withhold.certificate.linked import SIZES, bound_of, linked_rate
 from withhold.certificate.people import Groups, NoGroups, groups_of
 from withhold.certificate.released import digests
 from withhold.certificate.tally import Tally
@@ -156,21 +157,22 @@ def _linked(table: Table, single: float, confidence: float) -> dict[str, LinkedC
     """Bounds for r records of one class; more records never tell less."""
     found, before = {}, single
     for r in SIZES:
-        before = max(before, linked_bound(table, r, confidence))
-        found[str(r)] = LinkedClaim(plug_in=linked_rate(table, r).mean, bound=before)
+        rate = linked_rate(table, r)
+        before = max(before, bound_of(rate, table, r, confidence))
+        found[str(r)] = LinkedClaim(plug_in=rate.mean, bound=before)
     return found
 
 
 def _group_claim(count: _Count, confidence: float) -> GroupClaim | NoGroupClaim:
-    if isinstance(count.groups, NoGroups) or count.people is None:
-        found = count.groups
-        assert isinstance(found, NoGroups)
-        return NoGroupClaim(reason=found.reason, records_apply=found.records_apply)
-    table, units = count.people.table, count.groups.count
+    groups = count.groups
+    if isinstance(groups, NoGroups):
+        return NoGroupClaim(reason=groups.reason, records_apply=groups.records_apply)
+    assert count.people is not None
+    table, units = count.people.table, groups.count
     found = plug_in(table, units)
     bound = upper_bound(found, units, confidence)
     return GroupClaim(
-        column=count.groups.column,
+        column=groups.column,
         groups=units,
         majority=float(table.sum(axis=1).max() / units),
         plug_in=found,

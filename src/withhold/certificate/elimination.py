@@ -50,16 +50,9 @@ def known_bound(counts: Table, share: float, *, seed: int = 0) -> float:
         return 1.0
     rng = np.random.default_rng([_SEED, seed, round(1000 * share)])
     number = int(np.clip(_CELLS // whole.size, 4, 200))
-    method = "marginals" if n > 10 * whole.size else "count"
-    total = sum(
-        int(
-            rng.multivariate_hypergeometric(whole.reshape(-1), left, method=method)
-            .reshape(whole.shape)
-            .max(axis=0)
-            .sum()
-        )
-        for _ in range(number)
-    )
+    total = 0
+    for _ in range(number):
+        total += int(_some_rows(whole, left, rng).max(axis=0).sum())
     margin = sqrt(log(1 / DELTA) / (2 * number * left))
     return min(total / (number * left) + margin, 1.0)
 
@@ -103,10 +96,8 @@ def _sampled(counts: IntArray, share: float, rng: np.random.Generator) -> float:
         return float(counts.sum(axis=1).max() / max(n, 1))
     repeats = int(np.clip(_CELLS // (10 * counts.size), 2, 20))
     hits = np.zeros(len(_RULES))
-    method = "marginals" if n > 10 * counts.size else "count"
     for _ in range(repeats):
-        drawn = rng.multivariate_hypergeometric(counts.reshape(-1), known, method=method)
-        labelled = drawn.reshape(counts.shape)
+        labelled = _some_rows(counts, known, rng)
         left = counts - labelled
         sizes = labelled.sum(axis=1).astype(np.float64)
         shares = counts.sum(axis=0) / n
@@ -114,6 +105,12 @@ def _sampled(counts: IntArray, share: float, rng: np.random.Generator) -> float:
             guess = _scores(labelled.astype(np.float64), sizes, shares, k).argmax(axis=0)
             hits[i] += left[guess, np.arange(left.shape[1])].sum()
     return float(hits.max() / (repeats * (n - known)))
+
+
+def _some_rows(counts: IntArray, number: int, rng: np.random.Generator) -> IntArray:
+    """The table (K, N) of so many rows, drawn without replacement."""
+    drawn = rng.multivariate_hypergeometric(counts.reshape(-1), number, method="marginals")
+    return drawn.reshape(counts.shape)
 
 
 def _scores(table: FloatArray, sizes: FloatArray, shares: FloatArray, k: float) -> FloatArray:

@@ -34,7 +34,9 @@ class ReleaseTally:
     Filled batch by batch; its memory is that of (classes, codes) and does not grow with the rows.
     """
 
-    def __init__(self, *, codes: int, suppress: Sequence[str], preserve: Sequence[str] = ()) -> None:
+    def __init__(
+        self, *, codes: int, suppress: Sequence[str], preserve: Sequence[str] = ()
+    ) -> None:
         self.codes, self.suppress, self.preserve = codes, tuple(suppress), tuple(preserve)
         self.reasons: dict[str, str] = {}
         self._tables: dict[str, _Table] = {}

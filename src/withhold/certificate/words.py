@@ -9,16 +9,16 @@ from withhold.certificate.claims import AttributeClaim, Certificate, NoGroupClai
 ASSUMPTIONS = (
     "The records counted here are independent of each other and like those that will be released;"
     " where a bound counts groups, the groups are.",
-    "The channel (codes, key, settings) was fixed before these records were seen. The codes that the"
-    " key gives these records are counted, so equal records that share a code are counted so.",
+    "The channel (codes, key, settings) was fixed before these records were seen. The codes that"
+    " the key gives them are counted, so equal records that share a code are counted so.",
     "Every record is released once: one code, drawn under a key that stays secret.",
     "The attacker may know everything else: the codes, their probabilities, labels, any computer.",
     "The attacker does not hold the record's original: who holds it needs no release.",
     "The attacker sees the code and nothing beside it. A code vector or its index tell the same,"
     " and whatever is computed from it tells no more; other columns that are released with it"
     " (preserved labels, dates, ids) are not covered.",
-    "These bounds are about records that the fit never saw. For the rows of one release, fitted ones"
-    " among them, see the certificate that is written beside the release.",
+    "These bounds are about records that the fit never saw. For the rows of one release, fitted"
+    " ones among them, see the certificate that is written beside the release.",
     "Each bound holds with its confidence on its own. If you make k fits and keep the best, certify"
     " each at confidence 1 - (1 - c) / k (Bonferroni).",
     "Linked bounds are for records drawn independently from one class. Records of one person whose"
