@@ -10,6 +10,7 @@ import typer
 
 from withhold.cli.media import features_for_audit
 from withhold.cli.options import (
+    AllowOutside,
     Column,
     Exclude,
     Features,
@@ -115,6 +116,7 @@ def audit(
     column: Column = None,
     rate: Rate = None,
     names: Names = None,
+    allow_outside: AllowOutside = False,
     seed: Annotated[int | None, typer.Option(help="Decides every draw (0).", min=0)] = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -156,7 +158,12 @@ def audit(
         output,
         extractor=extractor,
         settings=extractor_settings(extractor_set, weights, False),
-        where={"pattern": pattern, "column": column, "rate": rate},
+        where={
+            "pattern": pattern,
+            "column": column,
+            "rate": rate,
+            "allow_outside": allow_outside,
+        },
         names=names,
         progress=progress,
     )

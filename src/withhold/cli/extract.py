@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from withhold.cli.options import (
+    AllowOutside,
     Column,
     Json,
     Names,
@@ -58,6 +59,7 @@ def extract(
     column: Column = None,
     rate: Rate = None,
     names: Names = None,
+    allow_outside: AllowOutside = False,
     test: Test = None,
     like: Annotated[
         Path | None, typer.Option(help="Use the extractor and statistics of this dataset.")
@@ -95,6 +97,7 @@ def extract(
         column=column,
         rate=rate,
         names=names,
+        allow_outside=allow_outside,
         pattern=pattern,
         test=test,
         like=like,

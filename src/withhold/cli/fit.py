@@ -12,6 +12,7 @@ import typer
 
 from withhold.cli.media import check_method, is_classical, make_media_bundle, tell_media_bundle
 from withhold.cli.options import (
+    AllowOutside,
     Column,
     DataOrMedia,
     Exclude,
@@ -63,6 +64,7 @@ def fit(
     pattern: Pattern = None,
     column: Column = None,
     rate: Rate = None,
+    allow_outside: AllowOutside = False,
     seed: Seed = 0,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a bundle that is there already.")
@@ -95,7 +97,15 @@ def fit(
     check_method(method)
     if is_classical(method):
         made = make_media_bundle(
-            data, roles, method, settings, seed, target=target, overwrite=overwrite, where=where
+            data,
+            roles,
+            method,
+            settings,
+            seed,
+            target=target,
+            overwrite=overwrite,
+            where=where,
+            allow_outside=allow_outside,
         )
         tell_media_bundle(made, output, data, quiet=quiet, as_json=as_json)
         return
@@ -118,7 +128,7 @@ def fit(
     if raw is not None:
         from withhold.media.extract import with_raw_media
 
-        dataset = with_raw_media(dataset, raw, **where)
+        dataset = with_raw_media(dataset, raw, **where, allow_outside=allow_outside)
     wanted = {"method": method, "config": chosen.model_dump(mode="json"), "seed": seed}
     work = target.with_name(f"{target.name}.partial")
     if not _is_there(target, dataset, roles, wanted, overwrite):

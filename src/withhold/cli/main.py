@@ -133,7 +133,12 @@ def _interrupted() -> int:
 
 
 def _mistake(message: str) -> int:
-    print("error: " + " ".join(message.split()), file=sys.stderr)
+    # Names come from files: none of them may steer the terminal, or fill it.
+    shown = "".join(
+        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        for c in " ".join(message.split())[:4000]
+    )
+    print(f"error: {shown}", file=sys.stderr)
     return 2
 
 

@@ -50,6 +50,7 @@ def make_media_bundle(
     target: Path,
     overwrite: bool,
     where: dict[str, Any],
+    allow_outside: bool = False,
 ) -> MediaBundle:
     """Fit an anonymiser, and save it where nothing else is lost by that."""
     from withhold.bundle_files import is_bundle
@@ -57,7 +58,8 @@ def make_media_bundle(
     from withhold.methods.classical import classical_config
 
     config = classical_config(method, settings)  # a mistake here costs no reading of media
-    collection = open_either(media, method, where)
+    # Not part of `where`, which the bundle keeps: a bundle may not give leave for other tables.
+    collection = open_either(media, method, where | {"allow_outside": allow_outside})
     made = fit_media(
         collection, roles, method=method, config=config.model_dump(), seed=seed, where=where
     )
@@ -165,6 +167,7 @@ def transform_media(
     output: Path,
     *,
     where: dict[str, Any],
+    allow_outside: bool,
     drop: list[str],
     keep_labels: bool,
     keep_names: bool,
@@ -187,9 +190,10 @@ def transform_media(
     bundle = load_media_bundle(folder)
     # As in the fit, where nothing else is said: a label that is read under another name gets out.
     other = "column" if media.is_dir() else "pattern"  # of the fit, but not of these media
-    fitted = {k: v for k, v in bundle.input["where"].items() if k != other}
+    known_ways = {"pattern", "column", "rate"} - {other}  # whatever else a bundle says
+    fitted = {k: v for k, v in bundle.input["where"].items() if k in known_ways}
     where = fitted | {k: v for k, v in where.items() if v is not None}
-    collection = open_media(media, bundle.kind, stills=False, **where)
+    collection = open_media(media, bundle.kind, stills=False, allow_outside=allow_outside, **where)
     names = collection.schema.names
     for column in drop:
         if column not in names:

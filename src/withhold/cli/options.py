@@ -56,6 +56,13 @@ Names = Annotated[
     Path | None,
     typer.Option(help="The list that a release left beside its folder: what files were called."),
 ]
+AllowOutside = Annotated[
+    bool,
+    typer.Option(
+        "--allow-outside",
+        help="A table of paths may name files outside its own folder; for tables you trust.",
+    ),
+]
 Weights = Annotated[
     str | None, typer.Option(help="Weights: a file, a folder, or a name on the model hub.")
 ]
@@ -123,7 +130,7 @@ def extractor_settings(
     given: list[str] | None, weights: str | None, download: bool
 ) -> dict[str, Any]:
     """Settings of an extractor as YAML would read them: numbers, true and false, lists, text."""
-    import yaml
+    from withhold.settings import parse_yaml
 
     out: dict[str, Any] = {}
     for setting in given or []:
@@ -131,8 +138,8 @@ def extractor_settings(
         if not equals or not name.strip():
             raise UserError(f"--set '{setting}' is not NAME=VALUE")
         try:
-            out[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
+            out[name.strip()] = parse_yaml(value, "the value")
+        except UserError as error:
             raise UserError(f"--set '{setting}': the value cannot be read") from error
     if weights is not None:
         out["weights"] = weights

@@ -10,6 +10,7 @@ import typer
 from withhold.cli.columns import warn_of_columns
 from withhold.cli.media import transform_media
 from withhold.cli.options import (
+    AllowOutside,
     Column,
     DataOrMedia,
     Json,
@@ -54,6 +55,7 @@ def transform(
     pattern: Pattern = None,
     column: Column = None,
     rate: Rate = None,
+    allow_outside: AllowOutside = False,
     keep_names: Annotated[
         bool,
         typer.Option(
@@ -83,6 +85,7 @@ def transform(
         "--pattern": pattern is not None,
         "--column": column is not None,
         "--rate": rate is not None,
+        "--allow-outside": allow_outside,
         "--keep-names": keep_names,
         "--strict": strict,
     }
@@ -98,6 +101,7 @@ def transform(
             data,
             output,
             where={"pattern": pattern, "column": column, "rate": rate},
+            allow_outside=allow_outside,
             drop=[c.strip() for c in drop.split(",") if c.strip()],
             keep_labels=keep_labels,
             keep_names=keep_names,

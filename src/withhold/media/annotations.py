@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,9 +27,11 @@ import pyarrow as pa
 
 from withhold.errors import UserError, did_you_mean, listing
 from withhold.media.windows import Window, fitting_step, span
+from withhold.safe_read import read_json
 
 Value = int | str
 _BOOKKEEPING = frozenset({"review", "note"})
+_MOST_BYTES = 64 * 2**20  # of a file of annotations
 _WHOLE = 1 << 62  # the end of a plain value: no video is as long
 
 
@@ -78,11 +81,10 @@ class Annotations:
     def value(self, video: str, attribute: str, frame: int) -> Value | None:
         """The label of a frame, or None where it has none."""
         self._check(attribute)
-        # The last that covers the frame: see above on shared ends.
-        for interval in reversed(self._video(video).get(attribute, ())):
-            if interval.start <= frame <= interval.end:
-                return interval.value
-        return None
+        found = self._video(video).get(attribute, ())
+        # The last that starts at the frame or before: see above on shared ends.
+        last = bisect_right(found, frame, key=lambda interval: interval.start) - 1
+        return found[last].value if last >= 0 and frame <= found[last].end else None
 
     def labels_at(self, video: str, frame: int) -> dict[str, Value]:
         """Every attribute with a label at a frame."""
@@ -188,11 +190,9 @@ class Annotations:
 
 def _load(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text("utf-8"))
+        found = read_json(file, _MOST_BYTES)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{file} is not JSON: {str(error) or type(error).__name__}") from error
     if not isinstance(found, dict):
         raise UserError(f"{file} must map the names of videos to their labels")
     return found

@@ -24,6 +24,7 @@ from withhold.media.pipeline import STUMBLES, Skipped, blocks, label_schema
 from withhold.media.samples import BadMedia
 from withhold.media.views import MediaViews
 from withhold.progress import Progress, Silent
+from withhold.safe_read import parse_json
 from withhold.splits import column_of
 
 # Where a dataset file keeps how its features were made, so that later media are treated alike.
@@ -64,15 +65,23 @@ def plan(
     like: str | Path | None = None,
     clips: int | None = None,
     annotations: str | Path | None = None,
+    allow_outside: bool = False,
 ) -> Job:
     """Open the media, make the extractor, and check that they fit; nothing is extracted yet.
 
-    `like` names a dataset whose extractor is used, statistics and all.
+    `like` names a dataset whose extractor is used, statistics and all. A table of paths may only
+    name files below its own folder, unless `allow_outside`.
     """
     found = _extractor(extractor, settings, like)
     if isinstance(media, str | Path):
         media = open_media(
-            media, found.kind, pattern=pattern, column=column, rate=rate, names=names
+            media,
+            found.kind,
+            pattern=pattern,
+            column=column,
+            rate=rate,
+            names=names,
+            allow_outside=allow_outside,
         )
     if media.kind != found.kind:
         raise UserError(f"{media.name} holds {media.kind}s, '{found.name}' takes {found.kind}s")
@@ -185,12 +194,15 @@ def with_raw_media(dataset: Dataset, path: str | Path, **how: Any) -> Dataset:
     """A dataset with the media it was extracted from, so that `fit` can make views of them."""
     note = _note(dataset)
     fitted, media = extractor_from_state(note), note.get("media", {})
+    skipped = media.get("skipped", []) if isinstance(media, dict) else None
+    if not isinstance(skipped, list) or not all(type(place) is int for place in skipped):
+        raise UserError(f"the note on the media in {dataset.name} is damaged; extract it again")
     if media.get("annotated") or media.get("clips"):
         raise UserError(
             f"{dataset.name} has several windows of a video; --raw takes data of one window a video"
         )
     collection = open_media(path, fitted.kind, **how)
-    left = np.setdiff1d(np.arange(len(collection)), np.asarray(media.get("skipped", []), np.int64))
+    left = np.setdiff1d(np.arange(len(collection)), np.asarray(skipped, np.int64))
     if len(collection) != media.get("items", len(dataset)) or len(left) != len(dataset):
         raise UserError(
             f"{path} has {len(collection):,} {fitted.kind}s, {dataset.name} has"
@@ -220,8 +232,7 @@ def _note(dataset: Dataset) -> dict[str, Any]:
             f"{dataset.name} does not say how its features were extracted; make it with:"
             " withhold extract"
         )
-    found: dict[str, Any] = json.loads(note)
-    return found
+    return _parsed(note, dataset.name)
 
 
 def check_some(job: Job, records: int, skipped: list[Skipped]) -> None:
@@ -271,7 +282,15 @@ def _like(path: str | Path) -> Extractor:
             f"{path} does not say how its features were extracted; make it with: withhold extract"
             " … -o NAME.parquet (an npz cannot say it)"
         )
-    return extractor_from_state(json.loads(note))
+    return extractor_from_state(_parsed(note, str(path)))
+
+
+def _parsed(note: bytes, name: str) -> dict[str, Any]:
+    """The note on the extractor, which whoever wrote the file may have written by hand."""
+    found = parse_json(note, f"the note on the extractor in {name}")
+    if not isinstance(found, dict):
+        raise UserError(f"the note on the extractor in {name} is damaged; extract it again")
+    return found
 
 
 def _suited(extractor: Extractor, collection: Collection, cutting: Cutting) -> Extractor:

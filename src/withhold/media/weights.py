@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from withhold.errors import UserError
+from withhold.safe_read import check_regular
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def check_hash(path: Path, sha256: str) -> None:
 def file_hash(path: Path) -> str:
     """SHA-256 of a file; read once for as long as it does not change."""
     try:
-        stat = path.stat()
+        stat = check_regular(path)
         return _hash(path, stat.st_size, stat.st_mtime_ns)
     except OSError as error:
         raise UserError(f"weights {path} cannot be read: {error.strerror or error}") from error

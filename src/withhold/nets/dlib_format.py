@@ -13,6 +13,7 @@ Nothing of the file is run, and no size in it is believed before the bytes are k
 
 from __future__ import annotations
 
+import errno
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.errors import UserError
+from withhold.safe_read import read_bounded
 
 FloatArray = npt.NDArray[np.float32]
 # Far above any network this module can read, so that a file of another kind is not read whole.
@@ -52,10 +54,12 @@ class Layer:
 def read_network(path: Path) -> list[Layer]:
     """The layers of the network in a file, input first."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UserError(f"{path} is no network of dlib that can be read: it is too large")
-        data = path.read_bytes()
+        data = read_bounded(path, _MOST_BYTES)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise UserError(
+                f"{path} is no network of dlib that can be read: it is too large"
+            ) from error
         raise UserError(f"weights {path} cannot be read: {error.strerror or error}") from error
     return parse_network(data, str(path))
 

@@ -65,7 +65,7 @@ def test_the_stamp_tells_the_column(tmp_path):
         ({"a": CLIPS}, "image", "a", "is uint8 in 5 dimensions"),
         ({"a": COLOUR[..., :2]}, "image", None, "has 2 colours, not 3"),
         ({"a": GREY[:0]}, "image", None, "has no rows"),
-        ({"a": np.array([{}], object)}, "image", None, "no npz file of plain arrays"),
+        ({"a": np.array([{}], object)}, "image", None, "holds Python objects"),
     ],
 )
 def test_mistakes(tmp_path, arrays, kind, column, told):

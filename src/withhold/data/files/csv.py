@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv as lines
 import gzip
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +17,9 @@ import pyarrow.csv as pacsv
 
 from withhold.data.files.sink import Sink, writes
 from withhold.data.files.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.data.files.unpacked import check_unpacked, check_width
 from withhold.errors import UserError
+from withhold.safe_read import open_regular
 
 _MISSING = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "?"]
 # Files that write `a, b` put a space before the word for missing, too (UCI Adult: ` ?`).
@@ -60,18 +63,21 @@ class CsvSource:
     def _survey(self) -> tuple[dict[str, pa.DataType], int]:
         names = self._header()
         types: dict[str, pa.DataType | None] = dict.fromkeys(names)
-        rows = 0
+        rows = unpacked = 0
         for batch in self._parse(dict.fromkeys(names, pa.string()), names):
             rows += batch.num_rows
+            unpacked += batch.nbytes
+            check_unpacked(self.path, unpacked)
             for name, column in zip(names, batch.columns, strict=True):
                 types[name] = _widened(types[name], column)
         return {name: kind or pa.string() for name, kind in types.items()}, rows
 
     def _header(self) -> list[str]:
         try:
+            self._check_first_line()
             with pacsv.open_csv(self.path, **self._options()) as reader:
                 names: list[str] = reader.schema.names
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError, EOFError, zlib.error) as error:
             raise self._explain(error) from error
         check_table(self.name, reader.schema, None)
         if len(names) == 1 and re.search(r"[;\t|]", names[0]):
@@ -80,6 +86,14 @@ class CsvSource:
                 " save it with commas"
             )
         return names
+
+    def _check_first_line(self) -> None:
+        """Refuse a header that no line of a table is: Arrow would take gigabytes for it."""
+        with open_regular(self.path) as raw:
+            packed = self.name.lower().endswith(".gz")
+            file = gzip.GzipFile(fileobj=raw) if packed else raw
+            line = file.read(_BLOCK_BYTES).partition(b"\n")[0]
+        check_width(self.name, 1 + line.count(b","))
 
     def _parse(
         self, types: dict[str, pa.DataType], columns: Sequence[str]
@@ -122,7 +136,8 @@ class CsvSource:
     def _ragged(self) -> str:
         """Where the first ragged row is: Arrow counts records, an editor counts lines."""
         width = 0
-        with _open_text(self.path) as file:
+        # A reader of our own has limits of its own; that there is such a row is known without it.
+        with suppress(lines.Error, OSError, EOFError, zlib.error), _open_text(self.path) as file:
             reader = lines.reader(file)
             for row in reader:
                 width = width or len(row)

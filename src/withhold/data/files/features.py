@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from withhold.data.files.unpacked import MOST_FEATURES
 from withhold.errors import UserError, did_you_mean, listing
 
 
@@ -61,6 +62,11 @@ class FeatureLayout:
             raise UserError(f"{self.name} has {self.dimension} features, not {dimension}")
         if dimension < 1:
             raise UserError(f"column '{self.columns[0]}' of {self.name} holds empty lists")
+        if dimension > MOST_FEATURES:
+            raise UserError(
+                f"column '{self.columns[0]}' of {self.name} holds lists of {dimension:,} values; at"
+                f" most {MOST_FEATURES:,} features are read"
+            )
         if not self.is_list:
             return self
         names = tuple(f"{self.columns[0]}{i}" for i in range(dimension))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from withhold.data.files.features import FeatureLayout
 from withhold.data.files.source import Source
+from withhold.errors import UserError
 
 _BATCH_BYTES = 2**20
 
@@ -23,7 +24,9 @@ def load_features(
     a megabyte unless told.
     """
     if layout.dimension is None:
-        first = next(source.batches(rows=1, columns=layout.columns))
+        first = next(source.batches(rows=1, columns=layout.columns), None)
+        if first is None:
+            raise UserError(f"{source.name} has no rows; nothing can be read from it")
         layout = layout.with_dimension(layout.read(first).shape[1])
     x = np.empty((_count(source, layout), len(layout.names)), np.float32)
     if layout.is_list or not source.by_column:
@@ -47,5 +50,10 @@ def _fill(x: NDArray[np.float32], source: Source, layout: FeatureLayout, rows: i
     rows = rows or max(1, _BATCH_BYTES // (4 * x.shape[1]))
     start = 0
     for batch in source.batches(rows=rows, columns=layout.columns):
+        if start + batch.num_rows > len(x):
+            start += batch.num_rows
+            break
         layout.read(batch, start_row=start, out=x[start : start + batch.num_rows])
         start += batch.num_rows
+    if start != len(x):  # rows of x that were never filled hold whatever was in memory
+        raise UserError(f"{source.name} does not have the {len(x):,} rows that it says it has")

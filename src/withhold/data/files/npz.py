@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from withhold.data.files.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.data.files.unpacked import check_unpacked, check_width
 from withhold.errors import UserError
 
 
@@ -33,8 +35,7 @@ class NpzSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.name
-        with self._told_plainly(), zipfile.ZipFile(path) as archive:
-            members = [_describe(path, archive, info) for info in archive.infolist()]
+        members = [_column(path, array) for array in stored_arrays(path)]
         self._members = {member.column: member for member in members}
         for member in members[1:]:
             if member.rows != members[0].rows:
@@ -56,22 +57,49 @@ class NpzSource:
     def _unpacked(self, rows: int, members: list[_Member]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([(member.column, member.type) for member in members])
         total = self.num_rows or 0
-        with self._told_plainly(), zipfile.ZipFile(self.path) as archive, ExitStack() as stack:
+        with _told_plainly(self.path), zipfile.ZipFile(self.path) as archive, ExitStack() as stack:
             streams = [_Rows(stack.enter_context(archive.open(m.file)), m) for m in members]
             for start in range(0, total, rows):
                 count = min(rows, total - start)
                 arrays = [stream.take(count, self.path) for stream in streams]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    @contextmanager
-    def _told_plainly(self) -> Iterator[None]:
-        try:
-            yield
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            raise UserError(
-                f"{self.path} is not an NPZ file, or was cut short; write it again"
-                f" ({one_line(error)})"
-            ) from error
+
+@dataclass(frozen=True)
+class StoredArray:
+    """What the header of an array inside an npz says, checked against the bytes that are there."""
+
+    file: str
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    fortran: bool
+
+
+def stored_arrays(path: Path) -> list[StoredArray]:
+    """The arrays of an npz by their headers; nothing of them is unpacked.
+
+    Objects are refused, since reading them runs pickle; so are shapes that the file cannot hold,
+    and files that would unpack to far more than their size.
+    """
+    with _told_plainly(path), zipfile.ZipFile(path) as archive:
+        found = archive.infolist()
+        check_width(path.name, len(found))
+        check_unpacked(path, sum(info.file_size for info in found))
+        return [_describe(path, archive, info) for info in found]
+
+
+@contextmanager
+def _told_plainly(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UserError:
+        raise
+    # Damaged archives lead zipfile and numpy to errors of any type.
+    except Exception as error:
+        raise UserError(
+            f"{path} is not an NPZ file, or was cut short; write it again ({one_line(error)})"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -127,27 +155,41 @@ def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any
     return np.lib.format.read_array_header_2_0(stream)
 
 
-def _describe(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Member:
+def _describe(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> StoredArray:
     column = info.filename.removesuffix(".npy")
     if column == info.filename:
         raise UserError(f"{path} holds '{info.filename}', which is not an array; leave it out")
     try:
         with archive.open(info) as stream:
             shape, fortran, dtype = _read_header(stream)
-    except ValueError as error:
+            there = info.file_size - stream.tell()
+    except (ValueError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
         raise UserError(f"{path}: '{column}' is not a numpy array ({one_line(error)})") from error
     if dtype.hasobject:
         raise UserError(
             f"{path}: array '{column}' holds Python objects, which are not read (pickle can run"
             " code); save it as text or numbers, e.g. astype(str)"
         )
-    kind = _column_type(dtype, shape)
+    if min(shape, default=0) < 0 or (dtype.itemsize == 0 and math.prod(shape) > 0):
+        raise UserError(
+            f"{path}: array '{column}' says that it is {dtype} of shape {shape}, which no array is"
+        )
+    if math.prod(shape) * dtype.itemsize > there:
+        raise UserError(
+            f"{path}: array '{column}' says that it is {dtype} of shape {shape}, but holds"
+            f" {there:,} bytes; write it again"
+        )
+    return StoredArray(info.filename, column, dtype, tuple(shape), fortran)
+
+
+def _column(path: Path, array: StoredArray) -> _Member:
+    kind = _column_type(array.dtype, array.shape)
     if kind is None:
         raise UserError(
-            f"{path}: array '{column}' is {dtype} of shape {shape}; a column is one value a row,"
-            " or one row of numbers (reshape to two dimensions)"
+            f"{path}: array '{array.name}' is {array.dtype} of shape {array.shape}; a column is one"
+            " value a row, or one row of numbers (reshape to two dimensions)"
         )
-    return _Member(info.filename, column, dtype, shape, fortran, kind)
+    return _Member(array.file, array.name, array.dtype, array.shape, array.fortran, kind)
 
 
 def _column_type(dtype: np.dtype[Any], shape: tuple[int, ...]) -> pa.DataType | None:

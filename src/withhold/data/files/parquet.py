@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from withhold.data.files.frame import without_views
 from withhold.data.files.sink import Sink, writes
 from withhold.data.files.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.data.files.unpacked import check_unpacked, check_width, least_row_bytes
 from withhold.errors import UserError
 
 _GROUP_BYTES = 32 * 2**20
@@ -37,12 +38,16 @@ class ParquetSource:
             with self._open() as file:
                 self.schema = without_views(file.schema_arrow)
                 self.num_rows: int | None = file.metadata.num_rows
-        except (pa.ArrowException, OSError) as error:
+                unpacked = _unpacked(file.metadata, self.schema)
+            ",".join(self.schema.names).encode()  # names that are no text are found here
+        except Exception as error:  # Arrow raises whatever the damage led it to
             raise UserError(
                 f"{path} is not a Parquet file, or was cut short; write it again"
                 f" ({one_line(error)})"
             ) from error
         check_table(self.name, self.schema, self.num_rows)
+        check_width(self.name, len(self.schema))
+        check_unpacked(path, unpacked)
 
     def batches(
         self, *, rows: int = 4096, columns: Sequence[str] | None = None
@@ -61,9 +66,15 @@ class ParquetSource:
         try:
             with self._open() as file:
                 for batch in file.iter_batches(step, columns=columns, use_threads=False):
-                    yield batch.select(columns).cast(schema)
-                    done += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
+                    found = batch.select(columns).cast(schema)
+                    found.validate(full=True)  # text that is no UTF-8, places beyond a dictionary
+                    done += found.num_rows
+                    if done > (self.num_rows or 0):
+                        break
+                    yield found
+            if done != self.num_rows:
+                raise ValueError(f"it says that it has {self.num_rows} rows")
+        except Exception as error:
             raise UserError(
                 f"{self.path} is damaged after row {done}; write it again ({one_line(error)})"
             ) from error
@@ -123,6 +134,16 @@ class ParquetSink(Sink):
         table = pa.Table.from_batches(self._held, self.schema).combine_chunks()
         self._held, self._held_rows = [], 0
         self._writer.write_table(table, row_group_size=self._rows_per_group)
+
+
+def _unpacked(metadata: pq.FileMetaData, schema: pa.Schema) -> int:
+    """How many bytes the file says it holds: by its chunks, or by its rows where that is more."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    rows = [group.num_rows for group in groups]
+    if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows:
+        raise ValueError(f"{metadata.num_rows} rows, but {sum(rows)} in its row groups")
+    chunks = sum(max(int(group.total_byte_size), 0) for group in groups)
+    return max(chunks, int(metadata.num_rows) * least_row_bytes(schema))
 
 
 def _row_bytes(schema: pa.Schema) -> int:

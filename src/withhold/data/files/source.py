@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from withhold.errors import UserError, did_you_mean, listing
+from withhold.safe_read import open_regular
 
 
 class Source(Protocol):
@@ -130,7 +131,7 @@ def _check_readable(path: Path) -> None:
     try:
         if path.is_dir():
             raise UserError(f"{path} is a folder, not a file; name a file inside it")
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             empty = not file.read(1)
     except FileNotFoundError:
         near = did_you_mean(path.name, _neighbours(path.parent))

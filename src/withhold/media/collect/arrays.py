@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from withhold.data.files.npz import stored_arrays
 from withhold.data.files.source import one_line
 from withhold.errors import UserError, did_you_mean, listing
 from withhold.media.collect.collection import Item
 from withhold.media.samples import ByteArray, Clip, Kind, Picture
 from withhold.media.weights import file_hash
-
-_DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError)
+from withhold.safe_read import open_regular
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,7 @@ class Arrays:
         if not len(pixels):
             raise UserError(f"{path.name} has no rows; nothing can be read from it")
         labels = {
-            n: pa.array(a.tolist())
+            n: _label(a, n, path)
             for n, a in arrays.items()
             if n != column and a.ndim == 1 and len(a) == len(pixels) and a.dtype.kind in "iufbUS"
         }
@@ -105,20 +103,30 @@ class Arrays:
         return f"{file_hash(self.path)} {self.column}"
 
 
+def _label(values: npt.NDArray[Any], name: str, path: Path) -> pa.Array:
+    try:
+        return pa.array(values.tolist())
+    except (pa.ArrowException, ValueError, OverflowError) as error:  # code points that are no text
+        raise UserError(
+            f"{path.name}: array '{name}' cannot be read as labels ({one_line(error)})"
+        ) from error
+
+
 def _load(path: Path) -> dict[str, npt.NDArray[Any]]:
     try:
-        # Opened here, so that it is closed whatever numpy makes of it.
-        with path.open("rb") as opened:
-            file = np.load(opened, allow_pickle=False)
-            if isinstance(file, np.ndarray):
+        with open_regular(path) as opened:
+            if opened.read(6) == b"\x93NUMPY":
                 raise UserError(f"{path} holds one bare array; save it with np.savez")
-            with file:
-                return {name: file[name] for name in file.files}
+        # Sizes are checked here, before numpy allocates what a header asks for.
+        names = [array.name for array in stored_arrays(path)]
+        # Opened here, so that it is closed whatever numpy makes of it.
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            return {name: file[name] for name in names}
     except FileNotFoundError:
         raise UserError(f"no such file: {path}") from None
     except UserError:
         raise
-    except (OSError, ValueError, EOFError, *_DAMAGED) as error:
+    except Exception as error:  # damage leads zipfile and numpy to errors of any type
         raise UserError(
             f"{path} is no npz file of plain arrays, or was cut short ({one_line(error)})"
         ) from error

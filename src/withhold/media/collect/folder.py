@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,9 @@ from withhold.errors import UserError, listing
 from withhold.media.collect.collection import FILE, Item
 from withhold.media.collect.pattern import Pattern, typed
 from withhold.media.samples import SUFFIXES, BadMedia, Kind, kind_of
+from withhold.safe_read import open_regular, read_bounded, reason
+
+_MOST_BYTES = 2**28  # of a list of names
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +132,7 @@ def file_stamp(path: Path) -> str:
 def contents(path: Path) -> bytes:
     """A hash of a file, such as it is."""
     try:
-        if not path.is_file():  # reading a pipe would wait for ever
-            return b"unreadable"
-        with path.open("rb") as file:
+        with open_regular(path) as file:  # reading a pipe would wait for ever
             return hashlib.file_digest(file, "sha256").digest()
     except (OSError, ValueError):
         return b"unreadable"
@@ -191,14 +193,25 @@ def _labels(paths: list[str], pattern: str | None, root: Path) -> tuple[pa.Table
 def _old_names(path: Path) -> dict[str, str]:
     """The list that a release left beside its folder: released name to original name."""
     try:
-        with path.open(newline="") as file:
-            return {row["released"]: row["original"] for row in csv.DictReader(file)}
+        text = read_bounded(path, _MOST_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"the list of names {path} cannot be read: {error}") from error
+        raise UserError(f"the list of names {path} cannot be read: {reason(error)}") from error
+    found: dict[str, str] = {}
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        for row in reader:
+            released, original = row["released"], row["original"]
+            if not released or not original or released in found:
+                what = "twice" if released in found else "without a name"
+                raise UserError(f"{path}, line {reader.line_num}: a file is listed {what}")
+            found[released] = original
+    except csv.Error as error:
+        raise UserError(f"{path} is no list of names: {reason(error)}") from error
     except KeyError:
         raise UserError(
             f"{path} is no list of names: it has no columns 'released' and 'original'"
         ) from None
+    return found
 
 
 def _none(root: Path, kind: Kind, others: Counter[Kind | None], closed: Mapping[str, str]) -> str:
@@ -209,8 +222,8 @@ def _none(root: Path, kind: Kind, others: Counter[Kind | None], closed: Mapping[
         said += f"; {other} files in it: {count:,} (--list shows their extractors)"
     elif others:
         said += f"; files of other kinds: {others.total():,}"
-    for folder, reason in closed.items():
-        return f"{said}; its folder {folder} {reason}"
+    for folder, why in closed.items():
+        return f"{said}; its folder {folder} {why}"
     return said
 
 

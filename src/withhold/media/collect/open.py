@@ -21,12 +21,14 @@ def open_media(
     rate: int | None = None,
     stills: bool = True,
     names: str | Path | None = None,
+    allow_outside: bool = False,
 ) -> Collection:
     """A folder, a table (Parquet, CSV) of paths or bytes, or an npz of pixels.
 
     `pattern` takes labels from the names in a folder; `column` is where a table holds the media;
     `rate` is that of bare samples; with `stills`, a folder's images are clips that stand still.
     `names` is the list that a release left beside its folder: files get their old names back.
+    A table may only name files below its own folder, unless `allow_outside`.
     """
     path = Path(path)
     if path.is_dir():
@@ -47,4 +49,4 @@ def open_media(
         )
     if path.suffix.lower() == ".npz":
         return Arrays.read(path, kind, column=column)
-    return Stored.read(path, kind, column=column, rate=rate)
+    return Stored.read(path, kind, column=column, rate=rate, allow_outside=allow_outside)

@@ -16,6 +16,7 @@ import pyarrow as pa
 from withhold.data.files import Source, open_source
 from withhold.errors import UserError, did_you_mean, listing
 from withhold.media.collect.collection import FILE, Item
+from withhold.media.collect.fence import Fence
 from withhold.media.collect.folder import contents, file_stamp, stem
 from withhold.media.samples import BadMedia, Content, FloatArray, Kind, Sound
 from withhold.media.weights import file_hash
@@ -44,12 +45,19 @@ class Stored:
     form: Form
     rate: int | None
     schema: pa.Schema
+    fence: Fence
 
     @classmethod
     def read(
-        cls, path: Path, kind: Kind, *, column: str | None = None, rate: int | None = None
+        cls,
+        path: Path,
+        kind: Kind,
+        *,
+        column: str | None = None,
+        rate: int | None = None,
+        allow_outside: bool = False,
     ) -> Stored:
-        """Find the column, and what it holds."""
+        """Find the column, and what it holds; paths that leave the table's folder are refused."""
         source = open_source(path)
         column = _find(source, kind, column)
         field = source.schema.field(column)
@@ -66,7 +74,10 @@ class Stored:
         if named and FILE in [f.name for f in others]:
             named = []
         labels = pa.schema([*named, *map(_to_the_microsecond, others)])
-        return cls(path, source, kind, column, form, rate, labels)
+        found = cls(path, source, kind, column, form, rate, labels, Fence(path, allow_outside))
+        for _ in found._files():  # a path that leads out costs no work before it is refused
+            pass
+        return found
 
     @property
     def name(self) -> str:
@@ -109,20 +120,19 @@ class Stored:
         labels = batch.drop_columns([self.column]).cast(pa.schema(others), safe=False).to_pylist()
         for place, value in enumerate(batch.column(self.column)):
             some: dict[str, Any] = labels[place] if labels else {}
-            name, content = f"row {row + place}", self._content(value)
+            name, content = f"row {row + place}", self._content(value, row + place)
             if self.form == "path" and value.is_valid:
                 name = value.as_py()
                 some = {FILE: self._file_name(name)} | some
             yield Item(name, content, some)
 
-    def _content(self, value: pa.Scalar) -> Content | BadMedia:
+    def _content(self, value: pa.Scalar, row: int) -> Content | BadMedia:
         if not value.is_valid:
             return BadMedia("there is none (null)")
         if self.form == "path":
-            # Below the table, or wherever an absolute path leads.
-            return self.path.parent / str(value.as_py())
+            return self.fence.resolve(str(value.as_py()), row)
         if self.form == "struct":
-            return self._of_struct(value.as_py())
+            return self._of_struct(value.as_py(), row)
         if self.form in ("bytes", "text"):
             content: bytes | str = value.as_py()
             return content if content else BadMedia("it is empty")
@@ -136,12 +146,12 @@ class Stored:
             return BadMedia("it holds NaN or infinite samples")
         return Sound(wave, self.rate or 0)
 
-    def _of_struct(self, value: dict[str, Any]) -> Content | BadMedia:
+    def _of_struct(self, value: dict[str, Any], row: int) -> Content | BadMedia:
         """Bytes where there are any, else the file that the path names."""
         if value.get("bytes"):
             return bytes(value["bytes"])
         if value.get("path"):
-            return self.path.parent / str(value["path"])
+            return self.fence.resolve(str(value["path"]), row)
         return BadMedia("it has neither bytes nor a path")
 
     @cached_property
@@ -171,7 +181,9 @@ class Stored:
     def _files(self) -> Iterator[Path]:
         """The files that the table names."""
         if self.form == "path":
-            yield from (self.path.parent / path for path in self._paths() if path is not None)
+            for row, path in enumerate(self._paths()):
+                if path is not None:
+                    yield self.fence.resolve(path, row)
 
     @property
     def _read_as(self) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from withhold.errors import UserError
 from withhold.media.samples import BadMedia, ByteArray, Clip, Picture
 from withhold.media.windows import Window
+from withhold.safe_read import open_regular
 
 MOST_PIXELS = 4096 * 2304  # of a frame; a window of 16 then takes 450 MB
 _MOST_BYTES = 2_000_000_000  # of a whole video in memory
@@ -139,7 +140,7 @@ def _opened(content: Path | bytes, most_pixels: int) -> Iterator[tuple[BinaryIO,
             'video needs the package av: pip install "withhold[media]" -c constraints.txt'
         ) from error
     try:
-        with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
+        with io.BytesIO(content) if isinstance(content, bytes) else open_regular(content) as file:
             if not file.read(1):
                 raise BadMedia("the file is empty")
             file.seek(0)

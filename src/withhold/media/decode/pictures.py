@@ -8,8 +8,8 @@ transparent is laid over white; of a moving picture the first frame is taken.
 from __future__ import annotations
 
 import io
+import os
 import re
-import stat
 import warnings
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 
 from withhold.errors import UserError
 from withhold.media.samples import BadMedia, ByteArray, FloatArray, Picture
+from withhold.safe_read import open_regular
 
 Resampling = Literal["nearest", "bilinear", "bicubic", "box", "lanczos"]
 # Only these of Pillow's readers: others start programs (EPS).
@@ -62,15 +63,11 @@ def decode_picture(
     if isinstance(content, bytes):
         return _decode(io.BytesIO(content), len(content), most_pixels, least)
     try:
-        found = content.stat()
         # Reading a pipe or a device would wait for ever.
-        if not stat.S_ISREG(found.st_mode):
-            raise BadMedia("not a file")
-        with content.open("rb") as file:
-            return _decode(file, found.st_size, most_pixels, least)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise BadMedia(f"cannot be read: {reason}") from error
+        with open_regular(content) as file:
+            return _decode(file, os.fstat(file.fileno()).st_size, most_pixels, least)
+    except OSError as error:
+        raise BadMedia(f"cannot be read: {error.strerror or error}") from error
 
 
 def encode_picture(picture: Picture, suffix: str) -> bytes:

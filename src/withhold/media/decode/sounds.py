@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any
 
 import numpy as np
 
 from withhold.errors import UserError
 from withhold.media.samples import BadMedia, FloatArray, Sound
+from withhold.safe_read import check_regular
 
 # Samples a channel that are decoded or encoded at once: a file of many channels stays small in
 # memory, and the Vorbis encoder overruns its stack on a long sound given in one piece.
@@ -163,11 +163,8 @@ def _opened(content: Path | bytes) -> tuple[Any, int]:
     if isinstance(content, bytes):
         return io.BytesIO(content), len(content)
     try:
-        found = content.stat()
-        if not S_ISREG(found.st_mode):  # opening a pipe would wait for ever
-            raise BadMedia("not a file")
-        # Opened here only for the reason: libsndfile says "System error" to all of them.
-        content.open("rb").close()
+        # Opening a pipe would wait for ever, and libsndfile says "System error" to all of them.
+        found = check_regular(content)
     except OSError as error:
         raise BadMedia(f"the file cannot be read: {error.strerror or error}") from error
     return str(content), found.st_size

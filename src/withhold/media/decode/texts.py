@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from withhold.media.samples import BadMedia
+from withhold.safe_read import open_regular
 
 MOST_BYTES = 2**20
 
@@ -20,9 +21,7 @@ def decode_text(content: Path | bytes | str) -> str:
 def _decoded(content: Path | bytes) -> str:
     try:
         if isinstance(content, Path):
-            if content.exists() and not content.is_file():  # reading a pipe would wait for ever
-                raise BadMedia("not a file")
-            with content.open("rb") as file:
+            with open_regular(content) as file:  # reading a pipe would wait for ever
                 content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise BadMedia(f"it cannot be read: {error.strerror or error}") from error
