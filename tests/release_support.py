@@ -75,10 +75,11 @@ def bundle_of(
     suppress: str = "person",
     config: dict[str, Any] | None = None,
     seed: int = 0,
+    key: bytes | None = None,
     **where: Any,
 ) -> tuple[MediaBundle, Collection]:
     """A bundle, and the collection it is for."""
     if isinstance(media, Path):
         media = open_media(media, kind, stills=False, **where)
     roles = Roles.of(suppress, "")
-    return fit_media(media, roles, method=method, config=config, seed=seed), media
+    return fit_media(media, roles, method=method, config=config, seed=seed, key=key), media

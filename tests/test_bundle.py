@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -22,14 +23,18 @@ from withhold.bundle_files import EXTRA, bundle_digest
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
+from withhold.key_file import read_key
 from withhold.roles import Roles
+from withhold.signature import keyed_digest, sign
 
 ROLES = Roles.of("secret", "colour")
+KEY = bytes(range(32))
+WRITTEN = (*FILES, "SHA256SUMS", "SIGNATURE", "key")
 
 
 @pytest.fixture(scope="module")
 def bundle() -> Bundle:
-    return fit_bundle(mixed(), ROLES, method="mass", config=TINY)
+    return fit_bundle(mixed(), ROLES, method="mass", config=TINY, key=KEY)
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +52,11 @@ def folder(saved: Path, tmp_path: Path) -> Path:
 
 
 def rehash(folder: Path) -> None:
-    """Make the sums right again, as one who edits a bundle on purpose would."""
+    """Make sums and signature right again, as an editor who has the key would."""
     lines = [f"{hashlib.sha256((folder / f).read_bytes()).hexdigest()}  {f}\n" for f in FILES]
     (folder / "SHA256SUMS").write_text("".join(lines))
+    sums = (folder / "SHA256SUMS").read_bytes()
+    (folder / "SIGNATURE").write_text(sign(read_key(folder / "key"), sums) + "\n")
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, object]], object]) -> None:
@@ -66,8 +73,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 # --- what is in it ----------------------------------------------------------------------------
 
 
-def test_it_holds_four_files_and_none_is_code(saved: Path) -> None:
-    assert {f.name for f in saved.iterdir()} == {*FILES, "SHA256SUMS"}
+def test_it_holds_six_files_and_none_is_code(saved: Path) -> None:
+    assert {f.name for f in saved.iterdir()} == set(WRITTEN)
     for name, data in contents(saved).items():
         assert not data.startswith((b"\x80", b"PK")), f"{name} looks like a pickle or a zip"
     tensors = load_tensors((saved / "weights.safetensors").read_bytes())
@@ -76,7 +83,7 @@ def test_it_holds_four_files_and_none_is_code(saved: Path) -> None:
 
 def test_it_says_where_it_came_from(saved: Path) -> None:
     text = json.loads((saved / "bundle.json").read_text())
-    assert text["schema"] == 1
+    assert text["schema"] == 2
     assert (text["method"], text["seed"]) == ("mass", 0)
     assert (text["suppress"], text["preserve"]) == (["secret"], ["colour"])
     assert text["config"]["contrastive"]["projection"] == TINY["contrastive"]["projection"]
@@ -84,7 +91,7 @@ def test_it_says_where_it_came_from(saved: Path) -> None:
     data = mixed()
     assert text["input"]["records"] == len(data)
     assert text["input"]["features"] == data.dimension
-    assert text["input"]["sha256"] == data.digest()
+    assert text["input"]["sha256"] == keyed_digest(KEY, data.digest())
     assert {"withhold", "torch", "numpy", "python"} <= set(text["versions"])
 
 
@@ -164,7 +171,7 @@ def test_the_digest_is_of_all_of_it(bundle: Bundle, saved: Path, tmp_path: Path)
 )
 @given(data=st.data())
 def test_any_single_changed_byte_is_refused(folder: Path, data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from([*FILES, "SHA256SUMS"]), "file")
+    name = data.draw(st.sampled_from(WRITTEN), "file")
     before = (folder / name).read_bytes()
     at = data.draw(st.integers(0, len(before) - 1), "position")
     flip = data.draw(st.integers(1, 255), "flip")
@@ -192,7 +199,7 @@ def test_every_byte_of_the_sums_counts(folder: Path) -> None:
     load_bundle(folder)
 
 
-@pytest.mark.parametrize("name", [*FILES, "SHA256SUMS"])
+@pytest.mark.parametrize("name", [*FILES, "SHA256SUMS", "SIGNATURE"])
 @pytest.mark.parametrize("damage", ["cut", "longer", "empty", "gone", "folder"])
 def test_a_damaged_file_is_named(folder: Path, name: str, damage: str) -> None:
     file = folder / name
@@ -219,10 +226,10 @@ def test_what_is_not_a_bundle_is_refused(tmp_path: Path) -> None:
         load_bundle(tmp_path / "file")
 
 
-@pytest.mark.parametrize("schema", [2, 0, None, "1"])
+@pytest.mark.parametrize("schema", [1, 0, None, "2", True, [2]])
 def test_another_schema_is_refused(folder: Path, schema: object) -> None:
     rewrite(folder, lambda text: text.update(schema=schema))
-    with pytest.raises(UserError, match=f"schema {schema}, this version reads 1"):
+    with pytest.raises(UserError, match=f"schema {re.escape(str(schema))}, this version reads 2"):
         load_bundle(folder)
 
 
@@ -249,7 +256,7 @@ def test_an_older_bundle_is_replaced_whole(folder: Path, tmp_path: Path) -> None
     constant = fit_bundle(mixed(), ROLES, method="constant")
     save_bundle(constant, folder)
     assert load_bundle(folder).method == "constant"
-    assert {f.name for f in folder.iterdir()} == {*FILES, *EXTRA, "SHA256SUMS"}
+    assert {f.name for f in folder.iterdir()} == {*WRITTEN, *EXTRA}
     assert [f.name for f in tmp_path.iterdir()] == ["bundle"]
 
 

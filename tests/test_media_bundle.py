@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import stat
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from release_support import below, bundle_of, hum, noisy, people, write_picture
+from release_support import below, bundle_of, hum, noisy, people
 from support import mixed
 from withhold.bundle import load_bundle, save_bundle
 from withhold.bundle_files import write_files
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
+from withhold.key_file import read_key
 from withhold.media.collect import open_media
 from withhold.media.samples import Picture, Sound
 from withhold.media_bundle import fit_media, holds_media, load_media_bundle, save_media_bundle
@@ -67,35 +70,30 @@ def test_a_loaded_one_does_the_same(faces: Path, tmp_path: Path, method: str) ->
     np.testing.assert_array_equal(one, two)
 
 
-def test_the_same_media_and_seed_give_the_same_bytes(faces: Path) -> None:
-    assert below(saved(faces, "one")) == below(saved(faces, "two"))
+def test_the_same_media_seed_and_key_give_the_same_bytes(faces: Path) -> None:
+    one, two = (below(saved(faces, name, key=bytes(range(32)))) for name in ("one", "two"))
+    assert one == two
 
 
-def test_the_key_is_of_the_media_and_the_seed(faces: Path) -> None:
-    def key(**more: object) -> bytes:
-        return bundle_of(faces, **({"pattern": PATTERN} | more))[0].modifier.key  # type: ignore[arg-type]
-
-    first = key()
-    assert len(first) == 32
-    assert key(seed=1) != first
-    assert key(suppress="pose") == first
-    # Else two releases of one folder would be numbered alike, and tell more together.
-    assert key(method="pixelate") != first
-    assert key(config={"kernel": 3}) != first
-    write_picture(faces / "anna_0.png", seed=99)
-    changed = key()
-    assert changed != first
-    (faces / "anna_0.png").rename(faces / "anna_9.png")
-    assert key() not in (first, changed)
+def test_the_key_is_random_unless_given(faces: Path) -> None:
+    """Two releases of one folder are not numbered alike, and nobody can compute the key."""
+    keys = {bundle_of(faces, pattern=PATTERN)[0].modifier.key for _ in range(3)}
+    assert len(keys) == 3
+    assert {len(key) for key in keys} == {32}
+    given = bytes(range(32))
+    assert bundle_of(faces, pattern=PATTERN, key=given)[0].modifier.key == given
 
 
-def test_the_key_stands_in_no_text(faces: Path) -> None:
+def test_neither_the_key_nor_a_plain_digest_of_the_media_stands_in_a_text(faces: Path) -> None:
     bundle = load_media_bundle(saved(faces, "bundle"))
-    digest = open_media(faces, "image", pattern=PATTERN).digest()  # with it, the key is known
-    for name in ("bundle.json", "history.json", "SHA256SUMS"):
+    digest = open_media(faces, "image", pattern=PATTERN).digest()
+    hashed = hashlib.sha256(f"described {digest}".encode()).hexdigest()  # of an older version
+    for name in ("bundle.json", "history.json", "SHA256SUMS", "SIGNATURE"):
         text = (faces.parent / "bundle" / name).read_text()
         assert bundle.modifier.key.hex()[:16] not in text
         assert digest not in text
+        assert hashed not in text
+    assert stat.S_IMODE((faces.parent / "bundle" / "key").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("name", ["bundle.json", "weights.safetensors", "history.json"])
@@ -122,14 +120,14 @@ def rewritten(folder: Path, **changes: object) -> Path:
     order = ("bundle.json", "weights.safetensors", "history.json")
     text = json.loads(contents["bundle.json"]) | changes
     contents["bundle.json"] = json.dumps(text).encode()
-    write_files(folder, {name: contents[name] for name in order})
+    write_files(folder, {name: contents[name] for name in order}, read_key(folder / "key"))
     return folder
 
 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"schema": 9}, "has schema 9, this version reads 1"),
+        ({"schema": 9}, "has schema 9, this version reads 2"),
         ({"method": "cubism"}, "there is no anonymiser 'cubism'"),
         ({"config": {"kernal": 3}}, "no setting 'kernal'; did you mean 'kernel'"),
         ({"kind": "features"}, "changes features, not media; give it a dataset"),

@@ -28,6 +28,7 @@ from withhold.nets.device import threads
 
 FloatArray = npt.NDArray[np.float32]
 COLUMNS = list("abcdefg")
+KEY = bytes(range(32))
 
 
 @pytest.fixture(autouse=True)
@@ -53,14 +54,23 @@ def frame(data: Dataset) -> pd.DataFrame:
 
 
 def noise(**changes: Any) -> Suppressor:
-    return Suppressor(**({"suppress": "secret", "method": "noise"} | changes))
+    return Suppressor(**({"suppress": "secret", "method": "noise", "key": KEY} | changes))
 
 
 # --- scikit-learn's own checks ----------------------------------------------------------------
 
 
 @parametrize_with_checks(
-    [Suppressor(method="noise"), Suppressor(method="leace"), Suppressor(method="mass", config=TINY)]
+    [
+        Suppressor(method="noise", key=KEY),
+        Suppressor(method="noise"),
+        Suppressor(method="leace"),
+        Suppressor(method="mass", config=TINY),
+    ],
+    # A fit without a key draws one at random, so that no two fits are the same.
+    expected_failed_checks=lambda e: (
+        {"check_fit_idempotent": "random key"} if e.method == "noise" and e.key is None else {}
+    ),
 )
 def test_scikit_learns_checks(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)
@@ -91,10 +101,11 @@ def test_y_alone_is_what_is_suppressed() -> None:
     assert probe.fit(release, secret).score(release, secret) < 0.52
 
 
-def test_y_takes_the_name_that_is_suppressed(x: FloatArray, frame: pd.DataFrame) -> None:
-    made = noise(suppress="who").fit(x, frame["colour"])
-    assert made.bundle_.roles.suppress == ("who",)
+def test_y_is_suppressed_only_where_suppress_is_unset(x: FloatArray, frame: pd.DataFrame) -> None:
     assert noise(suppress=None).fit(x, frame["colour"]).bundle_.roles.suppress == ("y",)
+    for changes in ({"suppress": "secret"}, {"suppress": None, "preserve": "colour"}):
+        with pytest.raises(UserError, match="were not passed, and y is not taken for them"):
+            noise(**changes).fit(x, frame["colour"])
 
 
 @pytest.mark.parametrize("form", ["mapping", "pandas", "polars", "arrow", "series"])
@@ -198,6 +209,17 @@ def test_a_pipeline_routes_the_attributes() -> None:
         released = pipe[:-1].transform(world.x)
     probe = LogisticRegression(C=1e3).fit(released, frame["secret"])
     assert probe.score(released, frame["secret"]) < 0.52
+
+
+def test_a_pipeline_without_attributes_is_refused_and_told_how() -> None:
+    """The target of the last step must not be taken for the attribute to suppress."""
+    world = two_attributes(200, 6, separation_suppress=2, separation_preserve=2)
+    churned = np.array(world.attributes["useful"].to_pylist())
+    pipe = make_pipeline(Suppressor(suppress="gender", method="leace"), LogisticRegression())
+    with pytest.raises(UserError) as error:
+        pipe.fit(world.x, churned)
+    for told in ("gender", "y is not taken", "enable_metadata_routing", "set_fit_request"):
+        assert told in str(error.value)
 
 
 def test_without_routing_y_goes_to_every_step() -> None:
@@ -329,13 +351,13 @@ def test_labels_that_do_not_fit(x: FloatArray, frame: pd.DataFrame, data: Datase
     with pytest.raises(UserError, match=r"requires y to be passed.*attributes=frame"):
         noise().fit(x)
     with pytest.raises(UserError, match="y has 10 records, X has 160"):
-        noise().fit(x, frame["secret"][:10])
+        noise(suppress=None).fit(x, frame["secret"][:10])
     with pytest.raises(UserError, match="attributes have 10 records, the features 160"):
         noise().fit(x, attributes=frame[:10])
-    with pytest.raises(UserError, match="'secret' of the data is a column of fractions"):
-        noise().fit(x, x[:, 0])
+    with pytest.raises(UserError, match="'y' of the data is a column of fractions"):
+        noise(suppress=None).fit(x, x[:, 0])
     for names in ("secret,colour", ["secret", "colour"]):
-        with pytest.raises(UserError, match="y is one attribute, and secret, colour are named"):
+        with pytest.raises(UserError, match="labels of secret, colour were not passed"):
             noise(suppress=names).fit(x, frame["secret"])
     with pytest.raises(UserError, match="a Dataset has its attributes with it"):
         noise().fit(data, attributes=frame)

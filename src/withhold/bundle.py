@@ -1,14 +1,19 @@
 """The bundle: the folder a fit leaves behind.
 
-    bundle.json          method, settings, roles, seed, versions, digest of the input
-    weights.safetensors  the modifier's arrays
-    history.json         the training metrics, stage by stage
-    seen.safetensors     hashes of the records that the fit used   } of a release of finitely
-    certificate.json     the bound on every attacker               } many codes
-    SHA256SUMS           hashes of all of them; `sha256sum -c` reads it too
+    bundle.json                 method, settings, roles, seed, versions, keyed digest of the input
+    weights.safetensors         the modifier's arrays
+    history.json                the training metrics, stage by stage
+    fit-membership.safetensors  to recognise the records of the fit  } where the release has
+    certificate.json            the bound on every attacker          } finitely many codes
+    SHA256SUMS                  hashes of all of them; `sha256sum -c` reads it too
+    SIGNATURE                   of SHA256SUMS, under the key
+    key                         the secret key, mode 0600
 
 Nothing in it is code, and loading runs none. Nothing in it depends on when or how often the fit was
-interrupted: the same data, settings and seed give the same bytes on the same machine.
+interrupted: the same data, settings, seed and key give the same bytes on the same machine.
+
+`fit-membership.safetensors` tells who was in the fit. It is only needed to certify records of
+another file, and may be left out of a bundle that travels.
 """
 
 from __future__ import annotations
@@ -26,19 +31,27 @@ from pydantic import BaseModel
 from safetensors.numpy import load, save
 
 from withhold import __version__
-from withhold.bundle_files import read_files, write_files
+from withhold.bundle_description import (
+    SCHEMA,
+    FeatureDescription,
+    checked,
+    read_json,
+    read_kind,
+)
+from withhold.bundle_files import CERTIFICATE, MEMBERSHIP, read_files, write_files
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.feasibility import checked_columns, telling_columns
+from withhold.fit_membership import FitMembership
+from withhold.key_file import as_key
 from withhold.media.collect.collection import FILE
 from withhold.media.extract import METADATA
-from withhold.methods import Modifier, get_method
+from withhold.methods import Modifier, get_method, read_config
 from withhold.methods.modifier import State
 from withhold.roles import Roles
-from withhold.seen import Seen
+from withhold.signature import keyed_digest, sign_fields, verify_fields
 from withhold.tables import bare_schema
 
-SCHEMA = 1
 FILES = ("bundle.json", "weights.safetensors", "history.json")
 
 
@@ -53,7 +66,7 @@ class Bundle:
     input: dict[str, Any]
     versions: dict[str, str]
     history: list[dict[str, Any]]
-    seen: Seen | None = None
+    membership: FitMembership | None = None
     certificate: dict[str, Any] | None = None
 
     @property
@@ -112,7 +125,7 @@ def describe(
         roles,
         config.model_dump(mode="json"),
         seed,
-        describe_input(dataset, roles),
+        describe_input(dataset, roles, modifier.key),
         versions(),
         history,
     )
@@ -128,8 +141,12 @@ def versions() -> dict[str, str]:
     }
 
 
-def describe_input(dataset: Dataset, roles: Roles) -> dict[str, Any]:
-    """What decides a fit beside its settings: the data, and how it was read."""
+def describe_input(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
+    """What decides a fit beside its settings: the data, and how it was read.
+
+    Digests of the data are keyed: a plain hash would let anyone test a guess of the data.
+    """
+    raw = None if dataset.raw is None else keyed_digest(key, dataset.raw.fingerprint())
     return {
         "name": dataset.name,
         "records": len(dataset),
@@ -138,10 +155,10 @@ def describe_input(dataset: Dataset, roles: Roles) -> dict[str, Any]:
         "label_columns": [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))],
         "group": dataset.group,
         "multilabel": {name: list(labels) for name, labels in dataset.multilabel.items()},
-        "raw": None if dataset.raw is None else dataset.raw.fingerprint(),
+        "raw": raw,
         "checked": checked_columns(dataset, roles),
         "tells": telling_columns(dataset, roles),
-        "sha256": dataset.digest(),
+        "sha256": keyed_digest(key, dataset.digest()),
     }
 
 
@@ -165,53 +182,92 @@ def save_bundle(bundle: Bundle, folder: str | Path) -> None:
         ),
         "history.json": json.dumps(bundle.history, indent=1).encode() + b"\n",
     }
-    if bundle.seen is not None:
-        contents["seen.safetensors"] = save(bundle.seen.arrays())
+    if bundle.membership is not None:
+        contents[MEMBERSHIP] = save(bundle.membership.arrays())
+    key = bundle.modifier.key
     if bundle.certificate is not None:
-        contents["certificate.json"] = json.dumps(bundle.certificate, indent=2).encode() + b"\n"
-    write_files(folder, contents)
+        signed = bundle.certificate | {"signature": sign_fields(key, bundle.certificate)}
+        contents[CERTIFICATE] = json.dumps(signed, indent=2).encode() + b"\n"
+    write_files(folder, contents, key)
 
 
-def load_bundle(folder: str | Path) -> Bundle:
-    """Read and check a bundle; one changed byte anywhere is refused."""
+def load_bundle(folder: str | Path, *, key: bytes | str | Path | None = None) -> Bundle:
+    """Read and check a bundle; anything that `save_bundle` did not write is refused.
+
+    `key` is the owner's copy of the key (32 bytes, or a file): the bundle must be signed with it.
+    """
     path = Path(folder)
-    contents = read_files(path, FILES)
-    text = read_description(path, contents)
-    if text.get("kind", "features") != "features":
+    files = read_files(path, FILES, as_key(key))
+    contents = files.contents
+    raw, kind = read_kind(path, contents["bundle.json"])
+    if kind != "features":
         raise UserError(
-            f"bundle {path} changes {text['kind']}s, not features; give it media:"
+            f"bundle {path} changes {kind[:20]}s, not features; give it media:"
             f" withhold transform {path} MEDIA -o RELEASE"
         )
-    state = _arrays(path, contents, "weights.safetensors")
-    seen = "seen.safetensors" in contents
-    certificate = contents.get("certificate.json")
-    kind = get_method(text["method"]).modifier_type
+    text = checked(path, raw, FeatureDescription)
+    state = read_arrays(path, contents, "weights.safetensors")
+    try:
+        method = get_method(text.method)
+        read_config(text.method, text.config)
+        modifier = method.modifier_type.from_state(state, text.modifier, files.key)
+        _check_modifier(modifier, text)
+        membership = None
+        if MEMBERSHIP in contents:
+            arrays = read_arrays(path, contents, MEMBERSHIP)
+            membership = FitMembership.from_arrays(arrays, modifier.key)
+    except UserError as error:
+        raise UserError(f"bundle {path}: {error}") from error
     return Bundle(
-        kind.from_state(state, text["modifier"]),
-        Roles(tuple(text["suppress"]), tuple(text["preserve"])),
-        text["config"],
-        text["seed"],
-        text["input"],
-        text["versions"],
-        json.loads(contents["history.json"]),
-        Seen.from_arrays(_arrays(path, contents, "seen.safetensors")) if seen else None,
-        None if certificate is None else json.loads(certificate),
+        modifier,
+        text.roles,
+        text.config,
+        text.seed,
+        text.input.model_dump(mode="json"),
+        text.versions,
+        _read_history(path, contents["history.json"]),
+        membership,
+        _read_certificate(path, contents.get(CERTIFICATE), files.key),
     )
 
 
-def read_description(path: Path, contents: dict[str, bytes]) -> dict[str, Any]:
-    """What bundle.json says; another version's is refused."""
-    text: dict[str, Any] = json.loads(contents["bundle.json"])
-    if text.get("schema") != SCHEMA:
-        raise UserError(
-            f"bundle {path} has schema {text.get('schema')}, this version reads {SCHEMA};"
-            " fit it again with this version"
-        )
-    return text
-
-
-def _arrays(path: Path, contents: dict[str, bytes], name: str) -> State:
+def read_arrays(path: Path, contents: dict[str, bytes], name: str) -> State:
+    """Arrays of a bundle's file."""
     try:
         return load(contents[name])
-    except safetensors.SafetensorError as error:
-        raise UserError(f"bundle {path}: {name} cannot be read ({error})") from error
+    except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"bundle {path}: {name} cannot be read ({reason})") from error
+
+
+def _check_modifier(modifier: Modifier, text: FeatureDescription) -> None:
+    """The arrays are those of the features and attributes that the description names."""
+    if modifier.dimension != text.input.features:
+        raise UserError(
+            f"weights.safetensors is for {modifier.dimension:,} features, bundle.json names"
+            f" {text.input.features:,}; restore it, or fit again"
+        )
+
+
+def _read_history(path: Path, data: bytes) -> list[dict[str, Any]]:
+    history = read_json(path, "history.json", data)
+    if not isinstance(history, list) or not all(isinstance(entry, dict) for entry in history):
+        raise UserError(f"bundle {path}: history.json is not a list of entries; fit again")
+    return history
+
+
+def _read_certificate(path: Path, data: bytes | None, key: bytes) -> dict[str, Any] | None:
+    if data is None:
+        return None
+    found = read_json(path, CERTIFICATE, data)
+    try:
+        signed = isinstance(found, dict) and verify_fields(key, found)
+    except (ValueError, RecursionError):
+        signed = False
+    if not signed:
+        raise UserError(
+            f"bundle {path}: certificate.json was not signed with the bundle's key, so it was"
+            f" edited; certify again: withhold certify {path} DATA -o certificate.json"
+        )
+    certificate: dict[str, Any] = found
+    return certificate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from operator import index
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from withhold.certificate import certify, headline
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.feasibility import feasibility
+from withhold.fit_membership import FitMembership
+from withhold.key_file import as_key
 from withhold.methods import Channel, Journal, Modifier, get_method, read_config
 from withhold.progress import Progress, Silent
 from withhold.roles import Roles
-from withhold.seen import Seen
 
 
 def fit_bundle(
@@ -27,11 +29,16 @@ def fit_bundle(
     method: str = "codebook",
     config: dict[str, Any] | BaseModel | None = None,
     seed: int = 0,
+    key: bytes | str | Path | None = None,
     progress: Progress | None = None,
     journal: Journal | None = None,
 ) -> Bundle:
-    """Check roles and settings, refuse or warn of what cannot be had, fit on the training part."""
+    """Check roles and settings, refuse or warn of what cannot be had, fit on the training part.
+
+    `key` is the secret key: 32 bytes, or the path of a file with them. By default it is random.
+    """
     progress, journal = progress or Silent(), journal or Journal()
+    given = as_key(key)
     settings, seed = read_config(method, config), _checked_seed(seed)
     roles.check(dataset)
     split = dataset.with_drawn_split(roles.suppress)
@@ -46,13 +53,14 @@ def fit_bundle(
     had.require()
     for warning in had.warnings:
         progress.say(f"warning: {warning}")
+    journal.use_key(given)
     modifier = get_method(method).fit(split, roles, settings, progress, seed=seed, journal=journal)
     _check_finite(modifier, method)
     bundle = describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
     if not isinstance(modifier, Channel):
         return bundle
-    seen = Seen.of(split.part("train", "val"), modifier.key)
-    return _with_certificate(replace(bundle, seen=seen), dataset, progress)
+    membership = FitMembership.of(split.part("train", "val"), modifier.key)
+    return _with_certificate(replace(bundle, membership=membership), dataset, progress)
 
 
 def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> Bundle:

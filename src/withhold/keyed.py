@@ -17,17 +17,6 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float32]
 
 
-def make_key(seed: int, x: FloatArray) -> bytes:
-    """A 32-byte key from the training features x: (n, d) and a seed.
-
-    The seed alone is no secret (it is 0 for most people); the training data, which stays in the
-    house, is. The same data and seed give the same key, so a fit stays reproducible.
-    """
-    h = hashlib.blake2b(f"withhold key {seed}".encode(), digest_size=32)
-    h.update(np.ascontiguousarray(x, "<f4").data)
-    return h.digest()
-
-
 def keyed_words(
     key: bytes, x: FloatArray, words: int, people: Sequence[str] | None = None
 ) -> npt.NDArray[np.uint32]:

@@ -1,28 +1,29 @@
 """A bundle whose modifier changes media: images to images, sound to sound, clips to clips.
 
-The files are those of every bundle. `weights.safetensors` holds the key that draws come from.
+The files are those of every bundle. An anonymiser has no weights: `weights.safetensors` is empty.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import safetensors
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
-from withhold.bundle import FILES, SCHEMA, read_description, versions
-from withhold.bundle_files import read_files, write_files
+from withhold.bundle import FILES, read_arrays, versions
+from withhold.bundle_description import SCHEMA, MediaDescription, checked, read_kind
+from withhold.bundle_files import read_bounded, read_files, write_files
 from withhold.errors import UserError, did_you_mean, listing
+from withhold.key_file import as_key, new_key
 from withhold.media.collect import Collection
 from withhold.media.collect.collection import FILE
 from withhold.media.samples import Kind
 from withhold.methods.classical import CLASSICAL, MediaModifier, classical_config, is_for
 from withhold.roles import Roles
+from withhold.safe_read import parse_json
+from withhold.signature import keyed_digest
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +50,13 @@ def fit_media(
     method: str,
     config: dict[str, Any] | None = None,
     seed: int = 0,
+    key: bytes | str | Path | None = None,
     where: dict[str, Any] | None = None,
 ) -> MediaBundle:
-    """The bundle of a classical anonymiser. It learns nothing; the key of its draws comes from the
-    media, which stay in the house, the settings and the seed. `where` is how the media were opened
-    (pattern, column, rate), so that a release opens its own alike."""
+    """The bundle of a classical anonymiser. It learns nothing; it draws from `key` (32 bytes, or a
+    file with them), which is random by default. `where` is how the media were opened (pattern,
+    column, rate), so that a release opens its own alike."""
+    own = as_key(key) or new_key()
     settings = classical_config(method, config)
     if collection.kind not in CLASSICAL[method].kinds:
         raise UserError(is_for(method, f"{collection.name} holds {collection.kind}s"))
@@ -62,19 +65,15 @@ def fit_media(
         if known and name not in known:
             hint = did_you_mean(name, known) or f" (columns: {listing(known)})"
             raise UserError(f"'{name}' is no attribute of {collection.name}{hint}")
-    digest = collection.digest()
     said = {
         "name": collection.name,
         "items": len(collection),
         "columns": collection.schema.names,
         "where": where or {},
-        "sha256": hashlib.sha256(f"described {digest}".encode()).hexdigest(),
+        "sha256": keyed_digest(own, collection.digest()),
     }
-    # What is described gives no key away; and two releases of one folder are not numbered alike.
-    about = json.dumps([method, settings.model_dump(mode="json"), seed, digest])
-    key = hashlib.blake2b(f"withhold media key {about}".encode(), digest_size=32).digest()
     return MediaBundle(
-        CLASSICAL[method](settings, key), collection.kind, roles, seed, said, versions()
+        CLASSICAL[method](settings, own), collection.kind, roles, seed, said, versions()
     )
 
 
@@ -93,38 +92,48 @@ def save_media_bundle(bundle: MediaBundle, folder: str | Path) -> None:
     }
     contents = {
         "bundle.json": json.dumps(text, indent=2, sort_keys=True).encode() + b"\n",
-        "weights.safetensors": save({"key": np.frombuffer(bundle.modifier.key, np.uint8)}),
+        "weights.safetensors": save({}),
         "history.json": b"[]\n",
     }
-    write_files(folder, contents)
+    write_files(folder, contents, bundle.modifier.key)
 
 
 def holds_media(folder: str | Path) -> bool:
     """Whether a bundle changes media; its files are not checked here."""
     try:
-        text = json.loads((Path(folder) / "bundle.json").read_bytes())
+        text = parse_json(read_bounded(Path(folder), "bundle.json"), "bundle.json")
         return str(text.get("kind", "features")) != "features"
-    except (OSError, ValueError, AttributeError):
+    except (UserError, AttributeError):
         return False
 
 
-def load_media_bundle(folder: str | Path) -> MediaBundle:
-    """Read and check a bundle of media; one changed byte anywhere is refused."""
+def load_media_bundle(folder: str | Path, *, key: bytes | str | Path | None = None) -> MediaBundle:
+    """Read and check a bundle of media; anything that `save_media_bundle` did not write is refused.
+
+    `key` is the owner's copy of the key (32 bytes, or a file): the bundle must be signed with it.
+    """
     path = Path(folder)
-    contents = read_files(path, FILES)
-    text = read_description(path, contents)
-    if text.get("kind", "features") == "features":
+    files = read_files(path, FILES, as_key(key))
+    raw, kind = read_kind(path, files.contents["bundle.json"])
+    if kind == "features":
         raise UserError(f"bundle {path} changes features, not media; give it a dataset")
-    config = classical_config(text["method"], text["config"])
+    text = checked(path, raw, MediaDescription)
+    if read_arrays(path, files.contents, "weights.safetensors"):
+        raise UserError(
+            f"bundle {path}: weights.safetensors holds arrays, and '{text.method}' has"
+            " none; restore it, or fit again"
+        )
     try:
-        key = load(contents["weights.safetensors"])["key"].tobytes()
-    except (safetensors.SafetensorError, KeyError) as error:
-        raise UserError(f"bundle {path}: weights.safetensors cannot be read ({error})") from error
+        config = classical_config(text.method, text.config)
+    except UserError as error:
+        raise UserError(f"bundle {path}: {error}") from error
+    if text.kind not in CLASSICAL[text.method].kinds:
+        raise UserError(f"bundle {path}: {is_for(text.method, f'it says {text.kind}')}")
     return MediaBundle(
-        CLASSICAL[text["method"]](config, key),
-        text["kind"],
-        Roles(tuple(text["suppress"]), tuple(text["preserve"])),
-        text["seed"],
-        text["input"],
-        text["versions"],
+        CLASSICAL[text.method](config, files.key),
+        text.kind,
+        text.roles,
+        text.seed,
+        text.input.model_dump(mode="json"),
+        text.versions,
     )

@@ -54,13 +54,16 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
 
     Parameters
     ----------
-    suppress : names of the attributes to hide. May be left out where `fit` is given `y`, which is
-        then what is hidden.
+    suppress : names of the attributes to suppress. `fit` must then be given `attributes` with
+        these columns. Left out, `fit` suppresses `y`.
     preserve : names of the attributes to keep, if known.
     method : `codebook`, whose release has a certificate; `mass`, `mass-it`, `pass`, as published;
         or a baseline: `identity`, `constant`, `noise`, `random-substitute`, `leace`.
     config : the method's settings, as a mapping (`{"preset": "audiomnist", "epochs": 30}`).
-    seed : decides every draw.
+    seed : decides every random choice of the training.
+    key : the secret key of the draws and signatures: the path of a file with 32 bytes or 64
+        hexadecimal digits, or 32 bytes. Random by default, so two fits then differ in their draws.
+        Prefer a file: the `repr` of an estimator shows its parameters.
     progress : where to say how far it is, e.g. `withhold.progress.Lines()`; silent by default.
     checkpoints : a folder to resume an interrupted fit from.
 
@@ -84,6 +87,7 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         seed: int = 0,
         progress: Progress | None = None,
         checkpoints: str | Path | None = None,
+        key: bytes | str | Path | None = None,
     ) -> None:
         self.suppress = suppress
         self.preserve = preserve
@@ -92,14 +96,20 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         self.seed = seed
         self.progress = progress
         self.checkpoints = checkpoints
+        self.key = key
 
     def fit(self, X: Any, y: Any = None, *, attributes: Any = None) -> Suppressor:
         """Fit on a Dataset, or on features X: (n, d) with a frame of attributes.
 
         Of a Dataset only the training part is used (a split is drawn where it has none); of arrays
         and frames everything is, as scikit-learn's users expect, unless the attributes have a
-        column `split`. Without attributes, `y` is what is suppressed; beside them it is left to
-        the later steps of a Pipeline.
+        column `split`.
+
+        Where `suppress` names attributes they must be in `attributes`; `y` is left to the later
+        steps of a Pipeline and is never taken for one of them. In a Pipeline, route them:
+        `sklearn.set_config(enable_metadata_routing=True)`, then
+        `Suppressor(…).set_fit_request(attributes=True)` and `pipeline.fit(X, y, attributes=frame)`.
+        Only where `suppress` is unset, `y` is what is suppressed.
         """
         if isinstance(X, Dataset):
             if y is not None or attributes is not None:
@@ -111,15 +121,18 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         else:
             dataset, roles = self._from_arrays(X, y, attributes)
         folder = None if self.checkpoints is None else Path(self.checkpoints)
+        journal = Journal(folder)
         self.bundle_: Bundle = fit_bundle(
             dataset,
             roles,
             method=self.method,
             config=self.config,
             seed=self.seed,
+            key=self.key,
             progress=self.progress,
-            journal=Journal(folder),
+            journal=journal,
         )
+        journal.forget_key()
         return self
 
     def save(self, folder: str | Path) -> None:
@@ -128,15 +141,16 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         save_bundle(self.bundle_, folder)
 
     @classmethod
-    def load(cls, folder: str | Path) -> Suppressor:
-        """A fitted suppressor from a bundle."""
-        bundle = load_bundle(folder)
+    def load(cls, folder: str | Path, *, key: bytes | str | Path | None = None) -> Suppressor:
+        """A fitted suppressor from a bundle; with `key`, a bundle of another key is refused."""
+        bundle = load_bundle(folder, key=key)
         made = cls(
             list(bundle.roles.suppress),
             list(bundle.roles.preserve),
             bundle.method,
             bundle.config,
             bundle.seed,
+            key=key,
         )
         made.bundle_ = bundle
         made.n_features_in_ = bundle.modifier.dimension
@@ -152,17 +166,22 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         if attributes is None and y is None:
             raise UserError(
                 "requires y to be passed, but the target y is None: pass attributes=frame with a"
-                " column for each name in suppress and preserve, or y, which is then suppressed"
+                " column for each name in suppress and preserve, or leave suppress unset and pass"
+                " y, which is then suppressed"
+            )
+        if attributes is None and (self.suppress is not None or self.preserve):
+            named = self._roles("y").named
+            raise UserError(
+                f"the labels of {listing(named)} were not passed, and y is not taken for them: call"
+                " fit(X, y, attributes=frame) with a column for each; in a Pipeline, call"
+                " sklearn.set_config(enable_metadata_routing=True), use"
+                " Suppressor(…).set_fit_request(attributes=True), and pass attributes=frame to the"
+                " fit of the Pipeline. Where y itself is to be suppressed, leave suppress unset"
             )
         # A single record cannot teach anything about a class.
         x = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         roles = self._roles("y" if attributes is None else None)
         if attributes is None:
-            if len(roles.named) > 1:
-                raise UserError(
-                    f"y is one attribute, and {listing(roles.named)} are named: pass"
-                    " attributes=frame with a column for each"
-                )
             attributes = {roles.suppress[0]: _labels(y, len(x))}
         elif hasattr(attributes, "to_frame"):  # a pandas or polars series
             attributes = attributes.to_frame()
@@ -174,7 +193,8 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
+        tags.target_tags.required = self.suppress is None
+        tags.non_deterministic = self.key is None  # a random key, so other draws in every fit
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

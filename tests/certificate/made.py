@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from withhold.bundle import Bundle, describe
 from withhold.dataset import Dataset
+from withhold.fit_membership import FitMembership
 from withhold.methods.baselines.config import NoConfig
 from withhold.methods.channel import Channel
 from withhold.methods.modifier import FloatArray, Labels, State
 from withhold.roles import Roles
-from withhold.seen import Seen
 
 KEY = b"a key for tests"
 
@@ -44,7 +44,7 @@ class TableChannel(Channel):
         return {"codes": self.codes}
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> TableChannel:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> TableChannel:
         raise NotImplementedError
 
 
@@ -69,7 +69,7 @@ def bundle(
         names = Roles.of(suppress, preserve).named
         fitted = data(np.zeros(8), first=-100, **{n: ["a", "b"] * 4 for n in names})
     made = describe(channel, fitted, Roles.of(suppress, preserve), NoConfig(), seed=0, history=[])
-    return replace(made, seen=Seen.of(fitted, channel.key))
+    return replace(made, membership=FitMembership.of(fitted, channel.key))
 
 
 def with_split(dataset: Dataset, parts: list[str]) -> Dataset:

@@ -10,8 +10,8 @@ import pytest
 
 from support import TINY, Recorder, mixed
 from withhold.bundle import load_bundle, save_bundle
-from withhold.bundle_files import EXTRA
-from withhold.certificate import Certificate
+from withhold.bundle_files import EXTRA, MEMBERSHIP
+from withhold.certificate import Certificate, certify
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
@@ -41,25 +41,25 @@ def test_a_fit_certifies_and_says_so() -> None:
     a = Certificate.from_dict(bundle.certificate).attributes["secret"]
     assert a.plug_in == a.majority
     assert f"in more than {100 * a.bound:.1f} % of cases (confidence 95 %" in said.lines[-1]
-    assert bundle.seen is not None
+    assert bundle.membership is not None
     data = mixed()
-    assert bundle.seen.overlap(data.part("train", "val").x) == len(data.part("train", "val"))
-    assert bundle.seen.overlap(data.part("test").x) == 0
+    assert bundle.membership.overlap(data.part("train", "val").x) == len(data.part("train", "val"))
+    assert bundle.membership.overlap(data.part("test").x) == 0
 
 
 def test_where_there_is_no_test_part_it_says_how_to_certify() -> None:
     said = Recorder()
     x, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
-    made = Suppressor(suppress=["y"], method="constant", progress=said).fit(x, y).bundle_
+    made = Suppressor(method="constant", progress=said).fit(x, y).bundle_
     assert made.certificate is None
-    assert made.seen is not None
+    assert made.membership is not None
     assert "no certificate: " in said.lines[-1]
     assert "withhold certify BUNDLE DATA" in said.lines[-1]
 
 
 def test_other_methods_have_neither(tmp_path: Path) -> None:
     bundle = fit_bundle(mixed(), ROLES, method="mass", config=TINY)
-    assert (bundle.seen, bundle.certificate) == (None, None)
+    assert (bundle.membership, bundle.certificate) == (None, None)
     save_bundle(bundle, tmp_path / "b")
     assert not any((tmp_path / "b" / name).exists() for name in EXTRA)
 
@@ -67,8 +67,8 @@ def test_other_methods_have_neither(tmp_path: Path) -> None:
 def test_both_come_back(saved: Path, tmp_path: Path) -> None:
     bundle = load_bundle(saved)
     assert bundle.certificate is not None
-    assert bundle.seen is not None
-    assert bundle.seen.overlap(mixed().part("train").x) == len(mixed().part("train"))
+    assert bundle.membership is not None
+    assert bundle.membership.overlap(mixed().part("train").x) == len(mixed().part("train"))
     save_bundle(bundle, tmp_path / "again")
     for file in saved.iterdir():
         assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes()
@@ -91,8 +91,27 @@ def test_a_damaged_file_is_named(folder: Path, name: str, damage: str) -> None:
         file.mkdir()
     elif damage != "gone":
         file.write_bytes(after[damage])
+    if name == MEMBERSHIP and damage == "gone":  # it need not travel
+        assert load_bundle(folder).membership is None
+        return
     with pytest.raises(UserError, match=name):
         load_bundle(folder)
+
+
+def test_a_bundle_without_its_membership_transforms_and_certifies_only_the_file_of_the_fit(
+    folder: Path,
+) -> None:
+    data, other = mixed(), mixed(seed=9)
+    whole = load_bundle(folder)
+    (folder / MEMBERSHIP).unlink()
+    bundle = load_bundle(folder)
+    np.testing.assert_array_equal(
+        bundle.modifier.transform(other.x), whole.modifier.transform(other.x)
+    )
+    assert certify(bundle, data).attributes == certify(whole, data).attributes
+    certify(whole, other)
+    with pytest.raises(UserError, match="new records cannot be told from the fitted ones"):
+        certify(bundle, other)
 
 
 def test_every_byte_of_the_sums_counts(folder: Path) -> None:

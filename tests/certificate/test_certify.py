@@ -23,6 +23,7 @@ from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
 from withhold.roles import Roles
+from withhold.signature import keyed_digest
 
 HALF = [[0.9, 0.1], [0.1, 0.9]]  # type 0 mostly gets code 0, type 1 code 1
 
@@ -254,7 +255,7 @@ def test_of_the_file_of_the_fit_the_test_part_is_taken() -> None:
     made = fit_bundle(whole, Roles.of("secret"), method="constant")
     found = certify(made, whole)
     assert (found.data.part, found.data.records) == ("test", len(whole.part("test")))
-    assert found.data.sha256 == found.fit_sha256 == whole.digest()
+    assert found.data.sha256 == found.fit_sha256 == keyed_digest(made.modifier.key, whole.digest())
     assert found.to_dict() == made.certificate
 
 
@@ -268,8 +269,8 @@ def test_without_a_split_it_is_drawn_as_the_fit_drew_it() -> None:
     expected = whole.with_drawn_split(["secret"]).part("test")
     for asked in (whole, replace(whole, group=None), replace(whole, group="secret")):
         assert certify(made, asked).data.records == len(expected)
-    assert made.seen is not None
-    assert made.seen.overlap(expected.x) == 0
+    assert made.membership is not None
+    assert made.membership.overlap(expected.x) == 0
 
 
 def test_of_another_file_with_a_split_its_test_part_is_taken() -> None:
@@ -286,8 +287,8 @@ def test_records_of_the_fit_are_refused() -> None:
     with pytest.raises(UserError, match=r"96 of the 96 records of mixed were used in the fit"):
         certify(made, some)
     certify(made, whole.part("test").without(["split"]))  # these were not
-    with pytest.raises(UserError, match="does not say which records it was fitted on"):
-        certify(replace(made, seen=None), some)
+    with pytest.raises(UserError, match="new records cannot be told from the fitted ones"):
+        certify(replace(made, membership=None), some)
 
 
 # --- refusals ---------------------------------------------------------------------------------

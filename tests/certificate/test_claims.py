@@ -40,7 +40,7 @@ def test_the_contract(found: Certificate) -> None:
     text = found.to_dict()
     assert text["schema"] == 1
     assert {"codes", "codebook_sha256", "fit_sha256", "labels_used", "assumptions"} <= set(text)
-    assert {"name", "records", "part", "sha256"} == set(text["data"])
+    assert {"name", "records", "part", "sha256", "near_twins"} == set(text["data"])
     assert set(text["attributes"]["one"]) == {
         "classes", "records", "missing", "majority", "floor", "plug_in", "slack", "bound", "by",
         "confidence", "groups", "linked", "worst_lift", "smallest_behind_code", "codes_used",

@@ -18,6 +18,7 @@ from support import TINY
 from withhold.cli.main import outcome
 from withhold.data.worlds import two_attributes
 from withhold.dataset import Dataset
+from withhold.key_file import write_key
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,11 @@ def pantry(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "secret",
         "--preserve",
         "useful",
+        "--key",
+        "owner.key",
         "-q",
     ]
+    write_key(folder / "owner.key", bytes(range(32)))
     before = Path.cwd()
     os.chdir(folder)
     try:

@@ -14,7 +14,9 @@ from withhold.bundle import load_bundle
 
 from .conftest import Run, snapshot
 
-FIT = ("--method", "mass", "--suppress", "secret", "--config", "tiny.yaml")
+FIT = (
+    "--method", "mass", "--suppress", "secret", "--config", "tiny.yaml", "--key", "owner.key"
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("file", ["data.parquet", "data.npz", "lists.parquet"])
@@ -224,3 +226,26 @@ def test_interrupt_is_told_and_resumed(
     ran = cli("fit", "data.parquet", *FIT, "--preserve", "useful", "-o", "b")
     assert "resuming from" in ran.err
     assert snapshot(Path("b")) == snapshot(Path("bundle"))
+
+
+def test_a_resumed_fit_keeps_its_random_key(
+    place: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from withhold.methods.journal import StageJournal
+
+    plain = ("fit", "data.parquet", *FIT[:-2], "-o", "b", "-q")
+    save = StageJournal.save
+
+    def stop(self: StageJournal, *rest: object) -> None:
+        save(self, *rest)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StageJournal, "save", stop)
+        assert cli(*plain).code == 130
+    kept = Path("b.partial", "key")
+    key = kept.read_bytes()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert cli(*plain).code == 0
+    assert Path("b", "key").read_bytes() == key
+    assert not Path("b.partial").exists()

@@ -57,6 +57,8 @@ COMMANDS = {
         "mass",
         "--config",
         "wide.yaml",
+        "--key",
+        "owner.key",
         "-o",
     ),
     "transform": ("transform", "wide", "large.parquet", "-o"),

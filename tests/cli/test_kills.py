@@ -18,6 +18,7 @@ import pytest
 from withhold.bundle import load_bundle
 from withhold.data.worlds import two_attributes
 from withhold.dataset import Dataset
+from withhold.key_file import write_key
 
 from .conftest import snapshot
 from .killer import KILLS, Killer, tell
@@ -32,7 +33,7 @@ CONFIG = {
     "contrastive": {"epochs": 40, "batch": 64, "projection": 16},
 }
 FIT = ("fit", "data.parquet", "--suppress", "secret", "--preserve", "useful",
-       "--method", "mass", "--config", "mass.yaml", "-q", "-o")  # fmt: skip
+       "--method", "mass", "--config", "mass.yaml", "--key", "owner.key", "-q", "-o")  # fmt: skip
 TRANSFORM = ("transform", "bundle", "large.parquet", "-q", "-o")
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
@@ -45,6 +46,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     world = two_attributes(600, 24, separation_suppress=2, separation_preserve=2, seed=1)
     Dataset.from_arrays(world.x, world.attributes).write(folder / "data.parquet")
     (folder / "mass.yaml").write_text(json.dumps(CONFIG))
+    write_key(folder / "owner.key", bytes(range(32)))
     rng = np.random.default_rng(0)
     x = rng.standard_normal((ROWS, 24), dtype=np.float32)
     lists = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), 24)
@@ -53,7 +55,9 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Knife(Killer):
-    known = frozenset({"data.parquet", "mass.yaml", "large.parquet", "bundle", "release.parquet"})
+    known = frozenset(
+        {"data.parquet", "mass.yaml", "owner.key", "large.parquet", "bundle", "release.parquet"}
+    )
 
     def check_output(self) -> None:
         if self.output.suffix == ".parquet":

@@ -153,7 +153,7 @@ def test_release_that_would_not_be_finite_is_refused(place: Path, cli: Run) -> N
     Dataset.from_arrays(x).write("large.parquet")
     scale = np.full(6, 1e38, np.float32)
     bundle = load_bundle("b")
-    save_bundle(replace(bundle, modifier=NoiseModifier(scale, b"k" * 16)), "c")
+    save_bundle(replace(bundle, modifier=NoiseModifier(scale, bundle.modifier.key)), "c")
     with np.errstate(over="ignore"):
         told = cli("transform", "c", "large.parquet", "-o", "r.parquet", "-q").mistake
     assert "too large to be modified" in told

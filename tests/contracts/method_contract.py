@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from support import Recorder, mixed
+from support import Recorder, key_of, mixed
 from withhold.bundle import Bundle, load_bundle, save_bundle
 from withhold.dataset import Dataset
 from withhold.errors import UserError
@@ -41,6 +41,7 @@ class MethodContract:
             method=cls.method,
             config=cls.config,
             seed=seed,
+            key=key_of(seed),
         )
 
     @classmethod
@@ -138,14 +139,18 @@ class MethodContract:
         save_bundle(load_bundle(tmp_path / "one"), tmp_path / "two")
         assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
-    def test_the_same_seed_gives_the_same_bundle(self, tmp_path: Path) -> None:
+    def test_the_same_seed_and_key_give_the_same_bundle(self, tmp_path: Path) -> None:
         for name in ("one", "two"):
             save_bundle(self.fit(), tmp_path / name)
         assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
     def test_the_settings_in_the_bundle_make_the_same_bundle(self) -> None:
         again = fit_bundle(
-            self.dataset(), self.roles, method=self.method, config=self.fitted().config
+            self.dataset(),
+            self.roles,
+            method=self.method,
+            config=self.fitted().config,
+            key=key_of(0),
         )
         assert weights(again) == weights(self.fitted())
 

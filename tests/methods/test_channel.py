@@ -35,7 +35,7 @@ class Given(Channel):
         raise NotImplementedError
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> Given:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> Given:
         raise NotImplementedError
 
 

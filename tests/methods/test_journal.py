@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from support import TINY, Interrupted, Recorder, mixed
+from support import TINY, Interrupted, Recorder, key_of, mixed
 from withhold.bundle import Bundle
 from withhold.dataset import Dataset
 from withhold.errors import UserError
@@ -42,6 +42,7 @@ def fit(
         ROLES,
         config=CONFIG | changes,
         seed=seed,
+        key=key_of(seed),
         progress=progress,
         journal=Journal(folder),
         method="mass",
@@ -162,7 +163,10 @@ def test_a_torn_checkpoint_is_ignored(unbroken: Bundle, tmp_path: Path, damage: 
 def test_no_half_written_checkpoint_stays_behind(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         fit(tmp_path, progress=Recorder(stop_in="contrastive encoder", after=1))
-    assert all(f.suffix == ".safetensors" and f.name[0] != "." for f in tmp_path.iterdir())
+    assert all(
+        (f.suffix == ".safetensors" and f.name[0] != ".") or f.name == "key"
+        for f in tmp_path.iterdir()
+    )
 
 
 def test_names_with_odd_characters_are_safe(tmp_path: Path) -> None:

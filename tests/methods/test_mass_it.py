@@ -14,7 +14,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from support import TINY, Interrupted, Recorder, codes, mixed, of_world
+from support import TINY, Interrupted, Recorder, codes, key_of, mixed, of_world
 from withhold.attribute import Attribute
 from withhold.bundle import Bundle
 from withhold.data.worlds import two_attributes
@@ -59,6 +59,7 @@ def fit(
         method="mass-it",
         config=QUICK | config,
         seed=seed,
+        key=key_of(seed),
         progress=progress,
         journal=Journal(folder),
     )

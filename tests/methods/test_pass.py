@@ -11,7 +11,7 @@ import pytest
 import torch
 from sklearn.neural_network import MLPClassifier
 
-from support import Interrupted, Recorder, codes, mixed, of_world
+from support import Interrupted, Recorder, codes, key_of, mixed, of_world
 from withhold.bundle import Bundle
 from withhold.data.worlds import two_attributes
 from withhold.dataset import Dataset
@@ -51,6 +51,7 @@ def fit(
         method="pass",
         config=QUICK | config,
         seed=seed,
+        key=key_of(seed),
         progress=progress,
         journal=Journal(folder),
     )

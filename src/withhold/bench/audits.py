@@ -17,6 +17,7 @@ from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import AttributeEvidence, Evidence
 from withhold.audit.plan import FULL
 from withhold.bench.kept import row_folder
+from withhold.bench.keys import bench_key
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import markdown_table, percent, print_cells
 from withhold.data.public import public
@@ -139,7 +140,8 @@ def _fit_and_audit(
                 roles,
                 method=row.method,
                 config=row_config(recipe, row),
-                seed=recipe.seed + i,  # another key: another draw of every record
+                seed=recipe.seed + i,
+                key=bench_key(recipe.seed + i),  # another key: another draw of every record
                 progress=progress,
                 journal=journal,
             )

@@ -18,6 +18,7 @@ import withhold
 from withhold.atomic import write_bytes
 from withhold.audit.attackers.mlp import MlpLarge
 from withhold.audit.evaluate import evaluate
+from withhold.bench.keys import bench_key
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import RowResult, TableResult
 from withhold.bundle import Bundle
@@ -113,6 +114,7 @@ def _run_row(
             method=row.method or recipe.method,
             config=row_config(recipe, row),
             seed=recipe.seed,
+            key=bench_key(recipe.seed),
             progress=progress,
             journal=journal,
         )
@@ -199,6 +201,7 @@ def timed_fit(
         method=row_method(recipe, row),
         config=row_config(recipe, row),
         seed=recipe.seed,
+        key=bench_key(recipe.seed),
         progress=progress,
         journal=Journal(),
     )

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from withhold.atomic import write_bytes
+from withhold.bench.keys import bench_key
 from withhold.losses.similarity import Similarity
 from withhold.methods.mass import AttributeTerm, MassModifier, modifier_losses
 from withhold.methods.mass.config import MassConfig
@@ -183,7 +184,7 @@ def _transform_pair() -> tuple[Callable[[], None], Callable[[], None]]:
     network = folded(ModifierNet(DIMENSION).eval().change)
     x = unit(torch.randn(RECORDS, DIMENSION)).numpy()
     space = Space(torch.zeros(DIMENSION), torch.ones(DIMENSION), 0.0)
-    modifier = MassModifier(network, space)
+    modifier = MassModifier(network, space, bench_key(0))
     tensor = torch.from_numpy(np.array(x))
     layers = nn.Sequential(*network)
 

@@ -80,7 +80,11 @@ def certify(
         labels_used=channel.needs,
         fit_sha256=bundle.input["sha256"],
         data=CertifiedData(
-            name=dataset.name, records=len(held), part=found.part, sha256=found.sha256
+            name=dataset.name,
+            records=len(held),
+            part=found.part,
+            sha256=found.sha256,
+            near_twins=found.near_twins,
         ),
         attributes={
             c.attribute.name: _claim(c, held, draws, guess_rate(c.attribute, kept), confidence)
@@ -89,7 +93,7 @@ def certify(
         assumptions=ASSUMPTIONS,
         notes=tuple(notes),
         code_digests=digests(channel.codes),
-    )
+    ).signed(channel.key)
 
 
 class _Count:

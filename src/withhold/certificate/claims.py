@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from withhold.atomic import write_bytes
 from withhold.certificate.bound import By
 from withhold.errors import UserError
+from withhold.signature import sign_fields, verify_fields
 
 SCHEMA = 1
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -139,7 +140,14 @@ class CertifiedData(Claim):
     name: str
     records: int
     part: Literal["test", "all"]
-    sha256: str = Field(description="of the whole file")
+    sha256: str = Field(
+        description="of the whole file, keyed: only a holder of the bundle's key can compare it"
+    )
+    near_twins: Share | None = Field(
+        None,
+        description="share of records that nearly equal a record of the fit; null where they are"
+        " the test part of the very file of the fit",
+    )
 
 
 class Certificate(Claim):
@@ -152,12 +160,23 @@ class Certificate(Claim):
     features: int = Field(description="of a code")
     codebook_sha256: str
     labels_used: tuple[str, ...]
-    fit_sha256: str = Field(description="of the data of the fit")
+    fit_sha256: str = Field(
+        description="of the data of the fit, keyed: only a holder of the bundle's key can compare"
+    )
     data: CertifiedData
     attributes: dict[str, AttributeClaim]
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()
     code_digests: tuple[str, ...] = Field(description="the beginning of each code's SHA-256")
+    signature: str | None = Field(None, description="of all other fields, under the bundle's key")
+
+    def signed(self, key: bytes) -> Certificate:
+        """The same with the signature of the key's owner."""
+        return self.model_copy(update={"signature": sign_fields(key, self.to_dict())})
+
+    def is_signed_with(self, key: bytes) -> bool:
+        """Whether the owner of this key signed it, and nobody changed it since."""
+        return verify_fields(key, self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """The contract of `certificate.json`."""

@@ -6,29 +6,36 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from withhold.bundle import Bundle
+from withhold.bundle_files import MEMBERSHIP
 from withhold.dataset import Dataset
 from withhold.errors import UserError
+from withhold.signature import keyed_digest
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Records, which part of their file they are, and the hash of that file."""
+    """Records, which part of their file they are, and the keyed digest of that file.
+
+    `near_twins` is the share of records that nearly equal a record of the fit; None where that was
+    not asked because they are the test part of the very file of the fit.
+    """
 
     data: Dataset
     part: Literal["test", "all"]
     sha256: str
+    near_twins: float | None
 
 
 def held_out(bundle: Bundle, dataset: Dataset) -> HeldOut:
     """Of the file of the fit its test part; of another file its test part, or all of it.
 
-    In the file of the fit the parts are disjoint by row. Of any other the bundle is asked whether
-    the fit saw its records, and they are refused where that is more than chance.
+    In the file of the fit the parts are disjoint by row. Records of any other file are refused if
+    more of them than by chance are records of the fit, as they were or exported again.
     """
     fitted = bundle.input["group"]
     if dataset.group is None and fitted in dataset.table.column_names:
         dataset = replace(dataset, group=fitted)
-    sha256 = dataset.digest()
+    sha256 = keyed_digest(bundle.modifier.key, dataset.digest())
     same = sha256 == bundle.input["sha256"]
     if same:
         # Drawn as the fit drew it, by the fit's group, whatever group is asked for now.
@@ -41,11 +48,12 @@ def held_out(bundle: Bundle, dataset: Dataset) -> HeldOut:
             f"{dataset.name} has no test records to certify on; give data that the fit did not see"
             " to: withhold certify BUNDLE DATA -o certificate.json"
         )
+    near_twins = None
     if not same:
-        if bundle.seen is None:
+        if bundle.membership is None:
             raise UserError(
-                "the bundle does not say which records it was fitted on, so new ones cannot be"
-                " told from them; fit again with this version"
+                f"new records cannot be told from the fitted ones: the bundle is without its"
+                f" {MEMBERSHIP}; put that file back, or certify on the very file of the fit"
             )
-        bundle.seen.require_new(held)
-    return HeldOut(held, part, sha256)
+        near_twins = bundle.membership.require_new(held)
+    return HeldOut(held, part, sha256, near_twins)

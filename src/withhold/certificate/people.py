@@ -62,13 +62,13 @@ def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | N
 def _no_groups(held: Dataset, bundle: Bundle) -> str | None:
     """A reason that holds for every attribute alike."""
     fitted = bundle.input["group"]
-    if fitted != held.group or bundle.seen is None:
+    if fitted != held.group or bundle.membership is None:
         other = "no group" if fitted is None else f"'{fitted}'"
         return (
             f"the fit was given {other} and not '{held.group}' as group, so nobody knows which"
             " it saw; fit again with that --group"
         )
-    seen = bundle.seen.seen_groups(held)
+    seen = bundle.membership.seen_groups(held)
     if seen:
         return (
             f"{seen:,} '{held.group}' of these records were in the fit already; split by"

@@ -11,6 +11,7 @@ from withhold.cli.options import (
     Exclude,
     Group,
     Json,
+    Key,
     MultiLabel,
     Quiet,
     Test,
@@ -43,6 +44,7 @@ def certify(
     exclude: Exclude = None,
     multilabel: MultiLabel = None,
     test: Test = None,
+    key: Key = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -51,7 +53,7 @@ def certify(
     from withhold.certificate import certify as certified
 
     check_target(output, data)
-    loaded = load_bundle(bundle)
+    loaded = load_bundle(bundle, key=key)
     progress = choose_progress(quiet)
     dataset = read_dataset(
         data,

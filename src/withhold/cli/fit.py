@@ -66,6 +66,16 @@ def fit(
     rate: Rate = None,
     allow_outside: AllowOutside = False,
     seed: Seed = 0,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the secret key (32 bytes, or 64 hexadecimal digits), for bundles that"
+            " can be made again; random otherwise."
+        ),
+    ] = None,
+    new_key: Annotated[
+        Path | None, typer.Option(help="Make a new key, write it to this file, and use it.")
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a bundle that is there already.")
     ] = False,
@@ -76,10 +86,14 @@ def fit(
 
     The anonymisers of media (blur, downsample, blacken, pixelate, white-noise, mask, mcadams) take
     a folder or table of media with --pattern, --column and --rate, and learn nothing.
+
+    The bundle holds a secret key (file key) and, where there is a certificate, a file that tells
+    who was in the fit (fit-membership.safetensors). Keep both in the house.
     """
     from withhold.bundle import save_bundle
     from withhold.bundle_files import bundle_digest, check_place, tidy_place
     from withhold.fitting import fit_bundle
+    from withhold.key_file import as_key
     from withhold.methods import Journal, read_config
     from withhold.roles import Roles
 
@@ -95,6 +109,9 @@ def fit(
     settings |= {} if budget is None else {"budget": budget}
     where = {"pattern": pattern, "column": column, "rate": rate}
     check_method(method)
+    if key is not None and new_key is not None:
+        raise UserError("--key uses a key and --new-key makes one; give one of the two")
+    secret = as_key(key)
     if is_classical(method):
         made = make_media_bundle(
             data,
@@ -102,6 +119,7 @@ def fit(
             method,
             settings,
             seed,
+            key=_made_key(new_key) or secret,
             target=target,
             overwrite=overwrite,
             where=where,
@@ -131,9 +149,10 @@ def fit(
         dataset = with_raw_media(dataset, raw, **where, allow_outside=allow_outside)
     wanted = {"method": method, "config": chosen.model_dump(mode="json"), "seed": seed}
     work = target.with_name(f"{target.name}.partial")
-    if not _is_there(target, dataset, roles, wanted, overwrite):
+    if not _is_there(target, dataset, roles, wanted, secret, overwrite):
         if work.exists():
             progress.say(f"resuming from {work}")
+        journal = Journal(work)
         try:
             bundle = fit_bundle(
                 dataset,
@@ -141,13 +160,14 @@ def fit(
                 method=method,
                 config=chosen,
                 seed=seed,
+                key=_made_key(new_key) or secret,
                 progress=progress,
-                journal=Journal(work),
+                journal=journal,
             )
             save_bundle(bundle, target)
         except BaseException:
             with contextlib.suppress(OSError):
-                work.rmdir()  # goes only where it is empty: nothing was learned, nothing is left
+                journal.remove_if_empty()
             raise
     shutil.rmtree(work, ignore_errors=True)
     if as_json:
@@ -156,10 +176,32 @@ def fit(
         typer.echo(
             f"{output}: {method} fitted; next: withhold transform {output} {data} -o RELEASE"
         )
+        typer.echo(_stays_here(target))
+
+
+def _made_key(path: Path | None) -> bytes | None:
+    from withhold.key_file import make_key_file
+
+    return None if path is None else make_key_file(path)
+
+
+def _stays_here(bundle: Path) -> str:
+    """What of a bundle is not for others."""
+    from withhold.bundle_files import MEMBERSHIP
+
+    told = "keep private: key (whoever has it can repeat the draws and sign)"
+    if (bundle / MEMBERSHIP).exists():
+        told += f" and {MEMBERSHIP} (it tells who was in the fit)"
+    return told
 
 
 def _is_there(
-    target: Path, dataset: Dataset, roles: Roles, wanted: dict[str, Any], overwrite: bool
+    target: Path,
+    dataset: Dataset,
+    roles: Roles,
+    wanted: dict[str, Any],
+    key: bytes | None,
+    overwrite: bool,
 ) -> bool:
     """Whether this very fit is done already; refuses to replace anything else unasked."""
     from withhold.bundle import describe_input, load_bundle
@@ -168,11 +210,12 @@ def _is_there(
     if not is_bundle(target) or overwrite:
         return False
     try:
-        old = load_bundle(target)
+        old = load_bundle(target, key=key)
+        described = describe_input(dataset, roles, old.modifier.key)
         same = (
             {"method": old.method, "config": old.config, "seed": old.seed} == wanted
             and old.roles == roles
-            and old.input | {"name": ""} == describe_input(dataset, roles) | {"name": ""}
+            and old.input | {"name": ""} == described | {"name": ""}
         )
     except UserError:
         same = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from withhold.media_bundle import MediaBundle
     from withhold.progress import Progress
     from withhold.roles import Roles
+
+
+_OTHER = "{} holds a bundle of another fit; choose another -o, or add --overwrite"
 
 
 def is_classical(method: str) -> bool:
@@ -47,6 +51,7 @@ def make_media_bundle(
     settings: dict[str, Any],
     seed: int,
     *,
+    key: bytes | None,
     target: Path,
     overwrite: bool,
     where: dict[str, Any],
@@ -60,26 +65,32 @@ def make_media_bundle(
     config = classical_config(method, settings)  # a mistake here costs no reading of media
     # Not part of `where`, which the bundle keeps: a bundle may not give leave for other tables.
     collection = open_either(media, method, where | {"allow_outside": allow_outside})
-    made = fit_media(
-        collection, roles, method=method, config=config.model_dump(), seed=seed, where=where
-    )
+    old = None
     if is_bundle(target) and not overwrite:
-        try:
-            old = load_media_bundle(target)
-            same = (
-                old.method == method
-                and old.modifier.settings() == made.modifier.settings()
-                and (old.roles, old.seed, old.input) == (made.roles, made.seed, made.input)
-            )
-        except (UserError, KeyError):
-            same = False
-        if not same:
-            raise UserError(
-                f"{target} holds a bundle of another fit; choose another -o, or add --overwrite"
-            )
+        with suppress(UserError):
+            old = load_media_bundle(target, key=key)
+        if old is None:
+            raise UserError(_OTHER.format(target))
+    made = fit_media(
+        collection,
+        roles,
+        method=method,
+        config=config.model_dump(),
+        seed=seed,
+        key=key if old is None else old.modifier.key,
+        where=where,
+    )
+    if old is None:
+        save_media_bundle(made, target)
         return made
-    save_media_bundle(made, target)
-    return made
+    same = (
+        old.method == method
+        and old.modifier.settings() == made.modifier.settings()
+        and (old.roles, old.seed, old.input) == (made.roles, made.seed, made.input)
+    )
+    if not same:
+        raise UserError(_OTHER.format(target))
+    return old
 
 
 def tell_media_bundle(
@@ -172,6 +183,7 @@ def transform_media(
     keep_labels: bool,
     keep_names: bool,
     strict: bool,
+    key: Path | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -187,7 +199,7 @@ def transform_media(
     if output.name in ("", ".."):  # `.` has a name only in full
         output = Path(os.path.realpath(output))
     check_target(output, media)
-    bundle = load_media_bundle(folder)
+    bundle = load_media_bundle(folder, key=key)
     # As in the fit, where nothing else is said: a label that is read under another name gets out.
     other = "column" if media.is_dir() else "pattern"  # of the fit, but not of these media
     known_ways = {"pattern", "column", "rate"} - {other}  # whatever else a bundle says

@@ -51,6 +51,12 @@ Pattern = Annotated[
 Column = Annotated[
     str | None, typer.Option(help="The column of a table that holds the media, or their paths.")
 ]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        "--key", help="Your copy of the bundle's key; a bundle of another key is refused."
+    ),
+]
 Rate = Annotated[int | None, typer.Option(help="Samples a second of bare sound.", min=1)]
 Names = Annotated[
     Path | None,

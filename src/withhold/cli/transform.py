@@ -14,6 +14,7 @@ from withhold.cli.options import (
     Column,
     DataOrMedia,
     Json,
+    Key,
     Pattern,
     Quiet,
     Rate,
@@ -65,6 +66,7 @@ def transform(
     strict: Annotated[
         bool, typer.Option("--strict", help="Media: fail at the first that cannot be released.")
     ] = False,
+    key: Key = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -106,12 +108,13 @@ def transform(
             keep_labels=keep_labels,
             keep_names=keep_names,
             strict=strict,
+            key=key,
             quiet=quiet,
             as_json=as_json,
         )
         return
     check_dataset_target(output, data)
-    loaded = load_bundle(bundle)
+    loaded = load_bundle(bundle, key=key)
     if data.is_dir():
         raise UserError(
             f"{data} is a folder of media, and {bundle} changes features; make them with:"

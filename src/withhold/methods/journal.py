@@ -4,7 +4,8 @@ A fit is a sequence of *stages* (an attribute model, the contrastive encoder, th
 each epoch a stage's weights and optimiser state go to one safetensors file, written atomically.
 Batches of an epoch are drawn from (seed, stage, epoch) and not from a running generator, so
 nothing else need be saved. A stage is found again by its fingerprint: the digest of its data,
-its settings, its seed, and what else decides the bits of a float.
+its settings, its seed, and what else decides the bits of a float. The secret key of the fit is
+kept beside them, so that a resumed fit has the key that it began with.
 """
 
 from __future__ import annotations
@@ -23,16 +24,20 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from withhold.atomic import write_bytes, writing_to
+from withhold.errors import UserError
+from withhold.key_file import new_key, read_key, replace_key
 from withhold.nets.device import pick_device
 
 Entry = dict[str, Any]
+KEY_FILE = "key"
 
 
 class Journal:
-    """Stages by name; in memory only where no folder is given."""
+    """Stages by name, and the key of the fit; in memory only where no folder is given."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
+        self._key: bytes | None = None
         self._history: dict[str, list[Entry]] = {}
         if folder is not None:
             with writing_to(folder):
@@ -42,6 +47,46 @@ class Journal:
     def history(self) -> list[Entry]:
         """One entry per stage and epoch, in the order the stages began."""
         return [entry for entries in self._history.values() for entry in entries]
+
+    @property
+    def key(self) -> bytes:
+        """The secret key of this fit; every method takes the key of its draws from here.
+
+        It is the one that was given, else the one that an interrupted fit left in the folder, else
+        a random one.
+        """
+        if self._key is None:
+            self._key = self._kept_key() or new_key()
+            self.use_key(self._key)
+        return self._key
+
+    def use_key(self, key: bytes | None) -> None:
+        """Use this key, or the one described under `key`, and keep it in the folder from now on."""
+        key = key or self.key
+        self._key = key
+        if self.folder is not None and key != self._kept_key():
+            replace_key(self.folder / KEY_FILE, key)
+
+    def _kept_key(self) -> bytes | None:
+        if self.folder is None or not (self.folder / KEY_FILE).exists():
+            return None
+        with suppress(UserError):  # a torn file is replaced
+            return read_key(self.folder / KEY_FILE)
+        return None
+
+    def forget_key(self) -> None:
+        """Remove the key from the folder: the fit is done, and the next one gets its own."""
+        if self.folder is not None:
+            with suppress(OSError):
+                (self.folder / KEY_FILE).unlink(missing_ok=True)
+
+    def remove_if_empty(self) -> None:
+        """Remove the folder if no stage was saved in it."""
+        if self.folder is None or any(f.name != KEY_FILE for f in self.folder.iterdir()):
+            return
+        self.forget_key()
+        with suppress(OSError):
+            self.folder.rmdir()
 
     def stage(self, name: str, **settings: Any) -> StageJournal:
         """The journal of one stage; what is in `settings` decides whether old work is used."""

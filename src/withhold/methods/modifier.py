@@ -26,6 +26,7 @@ class Modifier(ABC):
     """
 
     method: ClassVar[str]
+    key: bytes  # the bundle's secret: draws come from it, and certificates are signed with it
 
     @property
     @abstractmethod
@@ -43,7 +44,8 @@ class Modifier(ABC):
 
     @abstractmethod
     def state(self) -> State:
-        """Arrays that `from_state` needs; numbers and short text go to `settings`."""
+        """Arrays that `from_state` needs, without the key; numbers and short text go to
+        `settings`."""
 
     def settings(self) -> dict[str, Any]:
         """JSON that `from_state` needs beside the arrays."""
@@ -51,8 +53,8 @@ class Modifier(ABC):
 
     @classmethod
     @abstractmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> Modifier:
-        """The modifier that was saved."""
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> Modifier:
+        """The modifier that was saved; raises `UserError` where state or settings do not fit."""
 
     def transform(self, x: FloatArray, labels: Labels | None = None) -> FloatArray:
         """Modified features, (n, d) float32."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from support import codes, of_world
+from support import codes, key_of, of_world
 from withhold.data.worlds import full_leak
 from withhold.dataset import Dataset
 from withhold.fitting import fit_bundle
@@ -20,7 +20,9 @@ def data() -> Dataset:
 
 
 def fit(data: Dataset, method: str, *, seed: int = 0, **config: object) -> Modifier:
-    return fit_bundle(data, Roles.of("label"), method=method, config=config, seed=seed).modifier
+    return fit_bundle(
+        data, Roles.of("label"), method=method, config=config, seed=seed, key=key_of(seed)
+    ).modifier
 
 
 def attack(data: Dataset, modifier: Modifier) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from support import of_world
+from support import key_of, of_world
 from withhold.data.worlds import no_leak
 from withhold.dataset import Dataset
 from withhold.fitting import fit_bundle
@@ -21,7 +21,14 @@ def data() -> Dataset:
 
 
 def noise(data: Dataset, *, sigma: float = 1.0, seed: int = 0) -> NoiseModifier:
-    bundle = fit_bundle(data, Roles.of("label"), method="noise", config={"sigma": sigma}, seed=seed)
+    bundle = fit_bundle(
+        data,
+        Roles.of("label"),
+        method="noise",
+        config={"sigma": sigma},
+        seed=seed,
+        key=key_of(seed),
+    )
     assert isinstance(bundle.modifier, NoiseModifier)
     return bundle.modifier
 

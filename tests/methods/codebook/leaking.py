@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from support import Recorder
+from support import Recorder, key_of
 from withhold.attribute import Attribute
 from withhold.bundle import Bundle
 from withhold.dataset import Dataset
@@ -78,6 +78,7 @@ def fit(
         method="codebook",
         config=QUICK | config,
         seed=seed,
+        key=key_of(seed),
         progress=progress,
         journal=Journal(folder),
     )

@@ -108,7 +108,7 @@ def test_mix_gives_a_share_by_the_weights_alone(data: Dataset, plain: CodebookMo
     mixed = CodebookModifier(book, plain.key, plain.needs, plain.classes)
     expected = 0.7 * probabilities(plain, data) + 0.3 * plain.book.weights
     np.testing.assert_allclose(probabilities(mixed, data), expected, atol=1e-6)
-    again = CodebookModifier.from_state(mixed.state(), mixed.settings())
+    again = CodebookModifier.from_state(mixed.state(), mixed.settings(), mixed.key)
     np.testing.assert_array_equal(probabilities(again, data), probabilities(mixed, data))
 
 
@@ -287,7 +287,7 @@ def test_a_sample_is_read_as_badly_as_a_code(data: Dataset, plain: CodebookModif
 def test_the_estimator_on_arrays() -> None:
     data = leaking(400)
     config = {"codes": 8, "hidden": [16], "epochs": 5, "rounds": 2}
-    made_of = Suppressor(method="codebook", config=config)
+    made_of = Suppressor(method="codebook", config=config, key=bytes(32))
     out = made_of.fit_transform(data.x.astype(np.float64), np.array(data.table["who"].to_pylist()))
     assert out.shape == data.x.shape
     assert out.dtype == np.float64

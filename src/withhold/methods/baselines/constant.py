@@ -21,8 +21,8 @@ class ConstantModifier(Channel):
 
     method = "constant"
 
-    def __init__(self, mean: FloatArray) -> None:
-        self.codes, self.key = mean[None], b"one code needs no key"
+    def __init__(self, mean: FloatArray, key: bytes) -> None:
+        self.codes, self.key = mean[None], key
 
     def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
         return np.ones((len(x), 1), np.float32)
@@ -32,9 +32,9 @@ class ConstantModifier(Channel):
         return {"mean": self.codes[0]}
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> ConstantModifier:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> ConstantModifier:
         """The modifier that was saved."""
-        return cls(state["mean"])
+        return cls(state["mean"], key)
 
 
 @method
@@ -58,4 +58,4 @@ class Constant:
     ) -> ConstantModifier:
         """The mean of the training part."""
         mean = dataset.part("train").x.mean(axis=0, dtype=np.float64)
-        return ConstantModifier(mean.astype(np.float32))
+        return ConstantModifier(mean.astype(np.float32), journal.key)

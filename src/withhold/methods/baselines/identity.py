@@ -20,8 +20,8 @@ class IdentityModifier(Modifier):
 
     method = "identity"
 
-    def __init__(self, dimension: int) -> None:
-        self._dimension = dimension
+    def __init__(self, dimension: int, key: bytes) -> None:
+        self._dimension, self.key = dimension, key
 
     @property
     def dimension(self) -> int:
@@ -36,9 +36,9 @@ class IdentityModifier(Modifier):
         return {"dimension": np.asarray([self._dimension], np.int64)}
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> IdentityModifier:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> IdentityModifier:
         """The modifier that was saved."""
-        return cls(int(state["dimension"][0]))
+        return cls(int(state["dimension"][0]), key)
 
 
 @method
@@ -61,4 +61,4 @@ class Identity:
         journal: Journal,
     ) -> IdentityModifier:
         """Nothing is learned."""
-        return IdentityModifier(dataset.dimension)
+        return IdentityModifier(dataset.dimension, journal.key)

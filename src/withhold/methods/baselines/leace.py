@@ -28,8 +28,8 @@ class LeaceModifier(Modifier):
 
     method = "leace"
 
-    def __init__(self, left: FloatArray, right: FloatArray, mean: FloatArray) -> None:
-        self.left, self.right, self.mean = left, right, mean
+    def __init__(self, left: FloatArray, right: FloatArray, mean: FloatArray, key: bytes) -> None:
+        self.left, self.right, self.mean, self.key = left, right, mean, key
 
     @property
     def dimension(self) -> int:
@@ -47,9 +47,9 @@ class LeaceModifier(Modifier):
         return {"left": self.left, "right": self.right, "mean": self.mean}
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> LeaceModifier:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> LeaceModifier:
         """The modifier that was saved."""
-        return cls(state["left"], state["right"], state["mean"])
+        return cls(state["left"], state["right"], state["mean"], key)
 
 
 @method
@@ -98,7 +98,7 @@ class Leace:
         left, right = eraser.proj_left.float().numpy(), eraser.proj_right.float().numpy()
         if eraser.bias is None:
             raise RuntimeError("concept-erasure returned an eraser without its mean")
-        return LeaceModifier(left, right, eraser.bias.float().numpy())
+        return LeaceModifier(left, right, eraser.bias.float().numpy(), journal.key)
 
 
 def _one_hot(attribute: Attribute) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.dataset import Dataset
-from withhold.keyed import keyed_normal, make_key
+from withhold.keyed import keyed_normal
 from withhold.methods.journal import Journal
 from withhold.methods.modifier import FloatArray, Labels, Modifier, State
 from withhold.methods.registry import method
@@ -50,13 +50,13 @@ class NoiseModifier(Modifier):
         return x + self.scale * keyed_normal(self.key, x)
 
     def state(self) -> State:
-        """Noise per feature, and the key."""
-        return {"scale": self.scale, "key": np.frombuffer(self.key, np.uint8)}
+        """Noise per feature."""
+        return {"scale": self.scale}
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> NoiseModifier:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> NoiseModifier:
         """The modifier that was saved."""
-        return cls(state["scale"], state["key"].tobytes())
+        return cls(state["scale"], key)
 
 
 @method
@@ -83,4 +83,4 @@ class Noise:
         deviation = x.std(axis=0, dtype=np.float64)
         if config.per == "vector":
             deviation = np.full(x.shape[1], np.linalg.norm(x, axis=1).mean(dtype=np.float64))
-        return NoiseModifier((config.sigma * deviation).astype(np.float32), make_key(seed, x))
+        return NoiseModifier((config.sigma * deviation).astype(np.float32), journal.key)

@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.dataset import Dataset
-from withhold.keyed import make_key
 from withhold.methods.channel import Channel
 from withhold.methods.journal import Journal
 from withhold.methods.modifier import FloatArray, Labels, State
@@ -41,13 +40,15 @@ class RandomSubstituteModifier(Channel):
         return np.full(shape, 1 / len(self.codes), np.float32)
 
     def state(self) -> State:
-        """Candidates, and the key."""
-        return {"candidates": self.codes, "key": np.frombuffer(self.key, np.uint8)}
+        """Candidates."""
+        return {"candidates": self.codes}
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> RandomSubstituteModifier:
+    def from_state(
+        cls, state: State, settings: dict[str, Any], key: bytes
+    ) -> RandomSubstituteModifier:
         """The modifier that was saved."""
-        return cls(state["candidates"], state["key"].tobytes())
+        return cls(state["candidates"], key)
 
 
 @method
@@ -77,4 +78,4 @@ class RandomSubstitute:
         x = dataset.part("train").x
         rng = np.random.default_rng([seed, 0x5B])
         chosen = rng.permutation(len(x))[: config.candidates]
-        return RandomSubstituteModifier(x[np.sort(chosen)], make_key(seed, x))
+        return RandomSubstituteModifier(x[np.sort(chosen)], journal.key)

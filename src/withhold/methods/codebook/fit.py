@@ -10,7 +10,6 @@ import torch
 
 from withhold.dataset import Dataset
 from withhold.errors import UserError
-from withhold.keyed import make_key
 from withhold.methods.channel import IntArray
 from withhold.methods.codebook.assemble import enough_people
 from withhold.methods.codebook.barycentre import barycentre
@@ -71,7 +70,7 @@ class CodebookMethod:
         s, u = classes.codes[rows], _preserved(part, roles)
         task = _task(part, s, u, len(classes.names), config, progress, seed, journal)
         needs = roles.suppress if config.use_labels else ()
-        key = make_key(seed, train.x)
+        key = journal.key
 
         def solve(relax: float | None) -> CodebookModifier:
             """The channel at one place of the dial."""

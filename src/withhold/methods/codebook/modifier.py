@@ -107,13 +107,12 @@ class CodebookModifier(Channel):
         return made
 
     def state(self) -> State:
-        """The codes, the reader's arrays, and the key."""
+        """The codes and the reader's arrays."""
         book = self.book
         arrays: State = {
             "codes": book.codes,
             "weights": book.weights,
             "spread": book.spread,
-            "key": np.frombuffer(self.key, np.uint8),
         }
         if book.potentials is not None:
             arrays["potentials"] = book.potentials
@@ -130,7 +129,7 @@ class CodebookModifier(Channel):
         }
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> CodebookModifier:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> CodebookModifier:
         """The modifier that was saved."""
         inner = {k.removeprefix("reader."): v for k, v in state.items() if k.startswith("reader.")}
         reader = READERS[settings["reader"]].from_state(inner, float(settings["sharpness"]))
@@ -143,4 +142,4 @@ class CodebookModifier(Channel):
             state["spread"],
         )
         needs, classes = tuple(settings["needs"]), tuple(settings["classes"])
-        return cls(book, state["key"].tobytes(), needs, classes)
+        return cls(book, key, needs, classes)

@@ -77,7 +77,7 @@ class Mass:
                 net = train_contrastive(x, train.raw, space, config.contrastive, **kit)
                 encoder = net.frozen()
             change = train_modifier(x, terms, encoder, config, **kit)
-        return MassModifier(folded(change.cpu()), space)
+        return MassModifier(folded(change.cpu()), space, journal.key)
 
 
 def train_modifier(

@@ -19,8 +19,8 @@ class MassModifier(Modifier):
 
     method = "mass"
 
-    def __init__(self, change: nn.Sequential, space: Space) -> None:
-        self.change, self.space = change, space
+    def __init__(self, change: nn.Sequential, space: Space, key: bytes) -> None:
+        self.change, self.space, self.key = change, space, key
         self._aligned = aligned(change)
 
     @property
@@ -45,6 +45,6 @@ class MassModifier(Modifier):
         return {"radius": self.space.radius}
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> MassModifier:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> MassModifier:
         """The modifier that was saved."""
-        return cls(network_of(state), space_of(state, settings))
+        return cls(network_of(state), space_of(state, settings), key)

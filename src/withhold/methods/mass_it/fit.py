@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from withhold.dataset import Dataset
-from withhold.keyed import make_key
 from withhold.methods.journal import Journal
 from withhold.methods.mass.terms import say_what_is_odd
 from withhold.methods.mass_it.config import MassItConfig
@@ -77,7 +76,7 @@ class MassIt:
                 say_what_is_odd(attribute, progress, balanced=config.attribute_model.balance)
                 models.append(train_attribute_model(x, attribute, config.attribute_model, **kit))
             network = train_generator(x, targets, models, config, **kit)
-        return MassItModifier(folded(network.cpu()), space, make_key(seed, train.x))
+        return MassItModifier(folded(network.cpu()), space, journal.key)
 
 
 def train_generator(

@@ -46,15 +46,14 @@ class MassItModifier(Modifier):
         return self.space.leave(unit(z)[:, :d])
 
     def state(self) -> State:
-        """Weights and biases of the linear layers, the space, and the key."""
-        key = np.frombuffer(self.key, np.uint8)
-        return network_state(self.network) | space_state(self.space) | {"key": key}
+        """Weights and biases of the linear layers, and the space."""
+        return network_state(self.network) | space_state(self.space)
 
     def settings(self) -> dict[str, Any]:
         """The radius of the space."""
         return {"radius": self.space.radius}
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> MassItModifier:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> MassItModifier:
         """The modifier that was saved."""
-        return cls(network_of(state), space_of(state, settings), state["key"].tobytes())
+        return cls(network_of(state), space_of(state, settings), key)

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from withhold.dataset import Dataset
-from withhold.keyed import make_key
 from withhold.methods.journal import Journal
 from withhold.methods.registry import method
 from withhold.methods.substitutes.config import PassConfig
@@ -78,7 +77,7 @@ class Pass:
             net.cpu()
         return PassModifier(
             train.x[chosen.numpy()],
-            make_key(seed, train.x),
+            journal.key,
             folded(net.embed),
             unit(net.table.detach()),
             space,

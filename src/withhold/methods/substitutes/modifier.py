@@ -53,11 +53,10 @@ class PassModifier(Channel):
         return p[:, : len(self.codes)]
 
     def state(self) -> State:
-        """Candidates, their embeddings, the network f, the space, and the key."""
+        """Candidates, their embeddings, the network f and the space."""
         return network_state(self.embed) | space_state(self.space) | {
             "candidates": self.codes,
             "embeddings": self.embeddings.numpy(),
-            "key": np.frombuffer(self.key, np.uint8),
         }  # fmt: skip
 
     def settings(self) -> dict[str, Any]:
@@ -65,11 +64,11 @@ class PassModifier(Channel):
         return {"radius": self.space.radius, "temperature": self.temperature}
 
     @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any]) -> PassModifier:
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> PassModifier:
         """The modifier that was saved."""
         return cls(
             state["candidates"],
-            state["key"].tobytes(),
+            key,
             network_of(state),
             torch.from_numpy(np.array(state["embeddings"])),
             space_of(state, settings),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from withhold.dataset import Dataset
 from withhold.errors import UserError
-from withhold.seen import Seen
+from withhold.fit_membership import FitMembership
 
 KEY = b"key"
 
@@ -24,12 +24,12 @@ def records(n: int, *, seed: int = 0, group: list[object] | None = None) -> Data
 def test_it_counts_the_records_it_saw(old: int, new: int) -> None:
     data, others = records(40), records(40, seed=1)
     mixed = np.concatenate([data.x[:old], others.x[:new]])
-    assert Seen.of(data, KEY).overlap(mixed) == old
+    assert FitMembership.of(data, KEY).overlap(mixed) == old
 
 
 def test_any_seen_record_is_refused_where_records_are_unique() -> None:
     data = records(50)
-    seen = Seen.of(data, KEY)
+    seen = FitMembership.of(data, KEY)
     assert seen.twins == 0
     seen.require_new(records(500, seed=1))
     one = Dataset.from_arrays(np.vstack([data.x[:1], records(99, seed=1).x]), name="new.csv")
@@ -41,7 +41,7 @@ def test_natural_twins_are_let_pass_and_copies_are_not() -> None:
     """A table of a thousand possible rows: most values occur again, in new data too."""
     rng = np.random.default_rng(0)
     fitted, new = (rng.integers(0, 10, (2000, 3)).astype(np.float32) for _ in range(2))
-    seen = Seen.of(Dataset.from_arrays(fitted), KEY)
+    seen = FitMembership.of(Dataset.from_arrays(fitted), KEY)
     same = [np.sum((fitted == row).all(axis=1)) > 1 for row in fitted]
     assert seen.twins == pytest.approx(np.mean(same))
     seen.require_new(Dataset.from_arrays(new[:500]))
@@ -50,12 +50,12 @@ def test_natural_twins_are_let_pass_and_copies_are_not() -> None:
 
 
 def test_zero_has_no_sign() -> None:
-    seen = Seen.of(Dataset.from_arrays(np.zeros((1, 2))), KEY)
+    seen = FitMembership.of(Dataset.from_arrays(np.zeros((1, 2))), KEY)
     assert seen.overlap(np.array([[-0.0, 0.0]], np.float32)) == 1
 
 
 def test_groups_are_known_by_name_whatever_their_type() -> None:
-    seen = Seen.of(records(4, group=[1, 2, 3, None]), KEY)
+    seen = FitMembership.of(records(4, group=[1, 2, 3, None]), KEY)
     assert seen.seen_groups(records(3, group=["1", "3", "9"])) == 2
     assert seen.seen_groups(records(3, group=[1.0, None, None])) == 1
     assert seen.seen_groups(records(3)) == 0
@@ -63,9 +63,9 @@ def test_groups_are_known_by_name_whatever_their_type() -> None:
 
 def test_it_comes_back_from_its_arrays_and_tells_no_record() -> None:
     data = records(300, group=[f"p{i % 7}" for i in range(300)])
-    seen = Seen.of(data, KEY)
+    seen = FitMembership.of(data, KEY)
     arrays = seen.arrays()
-    again = Seen.from_arrays(arrays)
+    again = FitMembership.from_arrays(arrays, KEY)
     assert again.overlap(data.x) == 300
     assert again.seen_groups(data) == 7
     every = b"".join(a.tobytes() for a in arrays.values())
@@ -76,5 +76,9 @@ def test_it_comes_back_from_its_arrays_and_tells_no_record() -> None:
 def test_the_order_of_records_does_not_matter_and_the_key_does() -> None:
     data = records(60)
     turned = data.rows(np.arange(60)[::-1])
-    np.testing.assert_array_equal(Seen.of(data, KEY).records, Seen.of(turned, KEY).records)
-    assert not np.isin(Seen.of(data, b"other").records, Seen.of(data, KEY).records).any()
+    np.testing.assert_array_equal(
+        FitMembership.of(data, KEY).records, FitMembership.of(turned, KEY).records
+    )
+    assert not np.isin(
+        FitMembership.of(data, b"other").records, FitMembership.of(data, KEY).records
+    ).any()
