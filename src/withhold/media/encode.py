@@ -19,6 +19,8 @@ from withhold.media.samples import SUFFIXES, BadMedia, Clip, Kind, Sample, Sound
 
 # What files are where nothing else is known.
 _PLAIN: dict[Kind, str] = {"image": ".png", "sound": ".wav", "clip": ".mp4", "text": ".txt"}
+# As in decoding: other readers of Pillow start programs.
+_READ = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM", "AVIF")
 _PICTURES = {"JPEG": ".jpg", "MPO": ".jpg", "TIFF": ".tif", "PPM": ".ppm"}
 _CLIPS = {"mov": ".mp4", "matroska": ".mkv", "avi": ".avi", "webm": ".webm"}
 # What is read and nobody should write again: a palette of 256, other names of JPEG, old videos.
@@ -66,7 +68,7 @@ def _sniffed(kind: Kind, content: bytes) -> str:
         if kind == "image":
             from PIL import Image
 
-            with Image.open(io.BytesIO(content)) as image:
+            with Image.open(io.BytesIO(content), formats=_READ) as image:
                 form = str(image.format)
             return _PICTURES.get(form, f".{form.lower()}")
         if kind == "sound":
@@ -76,7 +78,14 @@ def _sniffed(kind: Kind, content: bytes) -> str:
         if kind == "clip":
             import av
 
-            with av.open(io.BytesIO(content)) as container:
+            from withhold.media.decode.clips import DEMUXERS
+
+            # As in decoding: another demuxer would open what a playlist names.
+            with av.open(
+                io.BytesIO(content),
+                options={"format_whitelist": DEMUXERS},
+                metadata_errors="replace",
+            ) as container:
                 return _CLIPS.get(container.format.name.split(",")[0], ".mp4")
     except (OSError, ValueError, RuntimeError) as error:
         raise BadMedia(f"its format cannot be told: {error}") from error

@@ -228,3 +228,43 @@ def _varint(number: int) -> bytes:
         out.append(number & 127 | 128)
         number >>= 7
     return bytes([*out, number])
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (pa.date32(), 19_000, 2**31 - 1),
+        (pa.date64(), 86_400_000, 2**62 // 86_400_000 * 86_400_000),
+        (pa.timestamp("s"), 1_700_000_000, 2**60),
+        (pa.timestamp("us", "Europe/Vienna"), -62_000_000_000_000_000, -(2**62)),
+        (pa.duration("s"), 10**9, 2**60),
+        (pa.time32("s"), 86_399, 86_400),
+        (pa.time64("us"), 0, -1),
+    ],
+)
+def test_dates_that_python_does_not_have(tmp_path, kind, good, bad):
+    width = pa.int32() if kind.bit_width == 32 else pa.int64()
+    for wrap in (lambda a: a, lambda a: pa.ListArray.from_arrays([0, 1, 2], a)):
+        for value in (good, bad):
+            at = wrap(pa.array([good, value], width).view(kind))
+            table = pa.table({"x": [1.0, 2.0], "at": at})
+            if value == good:
+                data = Dataset.read(table)
+                data.labels()
+                data.digest()
+            else:
+                assert "column 'at' of the Arrow frame holds" in said(table)
+
+
+def test_times_in_a_zone_that_is_none():
+    table = pa.table(
+        {"x": [1.0], "at": pa.array([1], pa.int64()).view(pa.timestamp("s", "No/Such"))}
+    )
+    assert "the zone 'No/Such'" in said(table)
+
+
+@pytest.mark.parametrize("point", [0x110000, 0x7FFFFFFF, 0xD800])
+def test_characters_that_do_not_exist(tmp_path, point):
+    who = np.array([[point], [65]], "<u4").view("<U1").ravel()
+    np.savez(tmp_path / "a.npz", x=np.zeros((2, 3), np.float32), who=who)
+    assert "'who' holds characters that do not exist" in said(tmp_path / "a.npz")

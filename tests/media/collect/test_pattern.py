@@ -69,3 +69,11 @@ def test_mistakes(pattern, told):
     with pytest.raises(UserError) as caught:
         Pattern(pattern)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{{who}}_{n}", "{who}{_{n}", "}{who}_*"])
+def test_braces_that_close_nothing_are_text(text):
+    pattern = Pattern(text)
+    plain = text.replace("{who}", "anna").replace("{n}", "7").replace("*", "x")
+    found = pattern.match(plain)
+    assert found == dict(zip(pattern.fields, ["anna", "7"], strict=False))

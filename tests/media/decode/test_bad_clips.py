@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,11 @@ def test_a_container_that_is_not_written_is_refused(suffix: str) -> None:
         encode_clip(NOISE, suffix)
     with pytest.raises(BadMedia, match="without frames"):
         encode_clip(Clip(NOISE.frames[:0]), ".mp4")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.mp4")
+    (tmp_path / "zero.mp4").symlink_to("/dev/zero")
+    for name in ("pipe.mp4", "zero.mp4"):
+        with pytest.raises(BadMedia, match="not a file"):
+            decode_clip(tmp_path / name)

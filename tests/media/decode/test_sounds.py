@@ -212,3 +212,13 @@ def test_what_cannot_be_written_is_said() -> None:
 def test_a_long_sound_is_written_whole_as_vorbis() -> None:
     long = tone(48_000, seconds=60)
     assert len(decode_sound(encode_sound(long, None, ".ogg")).samples) == len(long.samples)
+
+
+def test_an_hour_at_a_high_rate_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silence packs so well that a small file is gigabytes of samples."""
+    from withhold.media.decode import sounds
+
+    monkeypatch.setattr(sounds, "_MOST_SAMPLES", 10_000)
+    silent = encode_sound(Sound(np.zeros(10_001, np.float32), 8000), None, ".flac")
+    with pytest.raises(BadMedia, match="more than 10,000 samples"):
+        decode_sound(silent)

@@ -58,7 +58,7 @@ class CsvSource:
         """Yield batches of `rows` rows; the whole file is parsed, whatever the columns."""
         wanted = check_columns(self.name, self.schema, columns)
         types = {field.name: field.type for field in self.schema}
-        return rebatch(self._parse(types, wanted), rows)
+        return rebatch(self._parse(types, wanted), rows, name=self.name)
 
     def _survey(self) -> tuple[dict[str, pa.DataType], int]:
         names = self._header()

@@ -31,7 +31,7 @@ class FrameSource:
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of `rows` rows, slices of the frame where its chunks allow."""
         table = self._table.select(check_columns(self.name, self.schema, columns))
-        return rebatch(table.to_batches(), rows)
+        return rebatch(table.to_batches(), rows, name=self.name)
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:

@@ -52,7 +52,8 @@ class NpzSource:
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of `rows` rows; only the arrays asked for are unpacked."""
         wanted = check_columns(self.name, self.schema, columns)
-        return rebatch(self._unpacked(rows, [self._members[column] for column in wanted]), rows)
+        members = [self._members[column] for column in wanted]
+        return rebatch(self._unpacked(rows, members), rows, name=self.name)
 
     def _unpacked(self, rows: int, members: list[_Member]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([(member.column, member.type) for member in members])
@@ -221,6 +222,13 @@ def _to_arrow(array: NDArray[Any], member: _Member, path: Path) -> pa.Array:
                 f"{path}: array '{member.column}' holds bytes that are not UTF-8; save it as text"
             ) from error
     if array.dtype.kind == "U":
-        return pa.array([text or None for text in array.tolist()], pa.string())
+        try:
+            texts = pa.array([text or None for text in array.tolist()], pa.string())
+            texts.validate(full=True)
+        except (pa.ArrowException, ValueError, SystemError) as error:  # beyond U+10FFFF
+            raise UserError(
+                f"{path}: array '{member.column}' holds characters that do not exist"
+            ) from error
+        return texts
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     return pa.array(native, type=member.type, from_pandas=True)

@@ -54,7 +54,7 @@ class ParquetSource:
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of `rows` rows; the columns in the order asked."""
         wanted = check_columns(self.name, self.schema, columns)
-        return rebatch(self._decoded(rows, wanted), rows)
+        return rebatch(self._decoded(rows, wanted), rows, name=self.name)
 
     def _decoded(self, rows: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(column) for column in columns], self.schema.metadata)

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
+from withhold.data.files.times import check_times, check_zones
 from withhold.errors import UserError, did_you_mean, listing
 from withhold.safe_read import open_regular
 
@@ -83,6 +84,7 @@ def check_table(name: str, schema: pa.Schema, num_rows: int | None) -> None:
     twice = [column for column, count in Counter(schema.names).items() if count > 1]
     if twice:
         raise UserError(f"{name} has more than one column named '{twice[0]}'; rename one of them")
+    check_zones(schema, name)
 
 
 def check_columns(name: str, schema: pa.Schema, columns: Sequence[str] | None) -> list[str]:
@@ -94,13 +96,17 @@ def check_columns(name: str, schema: pa.Schema, columns: Sequence[str] | None) -
     return list(schema.names if columns is None else columns)
 
 
-def rebatch(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """Cut and join batches to `rows` rows each, so that nothing depends on a file's own blocks."""
+def rebatch(batches: Iterable[pa.RecordBatch], rows: int, *, name: str) -> Iterator[pa.RecordBatch]:
+    """Cut and join batches to `rows` rows each, so that nothing depends on a file's own blocks.
+
+    Every reader ends here, and so values that nothing can use are refused here.
+    """
     if rows < 1:
         raise ValueError(f"rows must be at least 1, not {rows}")
     held: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
+        check_times(batch, name)
         start = 0
         while start < batch.num_rows:
             piece = batch.slice(start, rows - count)

@@ -105,8 +105,15 @@ class Arrays:
 
 def _label(values: npt.NDArray[Any], name: str, path: Path) -> pa.Array:
     try:
-        return pa.array(values.tolist())
-    except (pa.ArrowException, ValueError, OverflowError) as error:  # code points that are no text
+        labels = pa.array(values.tolist())
+        labels.validate(full=True)
+        return labels
+    except (
+        pa.ArrowException,
+        ValueError,
+        OverflowError,
+        SystemError,
+    ) as error:  # code points that are no text
         raise UserError(
             f"{path.name}: array '{name}' cannot be read as labels ({one_line(error)})"
         ) from error

@@ -42,7 +42,7 @@ class Fence:
     def _real(self, path: Path, root: str) -> str:
         """As os.path.realpath, with the folders remembered: a table names many files of few."""
         try:
-            if path.name in ("", "..") or path.is_symlink():
+            if path.name in ("", "..") or os.path.islink(path):
                 return os.path.realpath(path)
             return os.path.join(self._real_folder(str(path.parent)), path.name)
         except ValueError:  # a zero byte: whoever opens it says so

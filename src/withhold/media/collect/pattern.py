@@ -47,9 +47,10 @@ class Pattern:
     @property
     def _regex(self) -> re.Pattern[str]:
         parts = re.split(r"(\{[^{}]*\}|\*)", self.text)
+        # Fields and stars are at the odd places; a brace that closes nothing is plain text.
         body = "".join(
-            "([^/]+?)" if p.startswith("{") else "[^/]*?" if p == "*" else re.escape(p)
-            for p in parts
+            re.escape(p) if i % 2 == 0 else "[^/]*?" if p == "*" else "([^/]+?)"
+            for i, p in enumerate(parts)
         )
         suffix = "" if re.search(r"\.\w+$", self.text) else r"(?:\.\w+)?"
         return re.compile(body + suffix, re.IGNORECASE)

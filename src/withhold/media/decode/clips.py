@@ -22,7 +22,7 @@ from withhold.safe_read import open_regular
 
 MOST_PIXELS = 4096 * 2304  # of a frame; a window of 16 then takes 450 MB
 _MOST_BYTES = 2_000_000_000  # of a whole video in memory
-_DEMUXERS = "mov,avi,matroska,mpeg,mpegts,mpegvideo,flv,asf,ogg,gif"
+DEMUXERS = "mov,avi,matroska,mpeg,mpegts,mpegvideo,flv,asf,ogg,gif"
 
 
 def count_frames(content: Path | bytes | Clip, *, most_frames: int = 100_000) -> tuple[int, float]:
@@ -144,7 +144,10 @@ def _opened(content: Path | bytes, most_pixels: int) -> Iterator[tuple[BinaryIO,
             if not file.read(1):
                 raise BadMedia("the file is empty")
             file.seek(0)
-            with av.open(file, options={"format_whitelist": _DEMUXERS}) as container:
+            # Titles and the like are not looked at, and may be in any encoding.
+            with av.open(
+                file, options={"format_whitelist": DEMUXERS}, metadata_errors="replace"
+            ) as container:
                 if not container.streams.video:
                     raise BadMedia("there is no video in it")
                 stream = container.streams.video[0]

@@ -17,6 +17,8 @@ from withhold.safe_read import check_regular
 # memory, and the Vorbis encoder overruns its stack on a long sound given in one piece.
 _BLOCK = 1 << 16
 _SLOWEST, _FASTEST = 1_000, 768_000  # samples a second: outside, a header is not to be believed
+# An hour at 48,000 a second. Silence packs well: an hour at 768,000 is 11 GB from a few megabytes.
+_MOST_SAMPLES = 3600 * 48_000
 _UNKNOWN = 1 << 62  # frames, where a header does not say how many there are
 _FORMATS = {
     ".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG", ".oga": "OGG", ".opus": "OGG", ".mp3": "MP3",
@@ -128,6 +130,8 @@ def _check_rate(rate: int) -> None:
 def _check_length(frames: int, rate: int, most_seconds: float) -> None:
     if frames > most_seconds * rate:
         raise BadMedia(f"the sound is longer than {most_seconds:g} seconds")
+    if frames > _MOST_SAMPLES:
+        raise BadMedia(f"the sound has more than {_MOST_SAMPLES:,} samples")
 
 
 def _check_whole(file: Any, content: Path | bytes, stated: int, read: int) -> None:
