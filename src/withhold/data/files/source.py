@@ -96,7 +96,9 @@ def check_columns(name: str, schema: pa.Schema, columns: Sequence[str] | None) -
     return list(schema.names if columns is None else columns)
 
 
-def rebatch(batches: Iterable[pa.RecordBatch], rows: int, *, name: str) -> Iterator[pa.RecordBatch]:
+def rebatch(
+    batches: Iterable[pa.RecordBatch], rows: int, *, name: str = "the data"
+) -> Iterator[pa.RecordBatch]:
     """Cut and join batches to `rows` rows each, so that nothing depends on a file's own blocks.
 
     Every reader ends here, and so values that nothing can use are refused here.
