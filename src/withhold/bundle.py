@@ -247,6 +247,12 @@ def _check_modifier(modifier: Modifier, text: FeatureDescription) -> None:
             f"weights.safetensors is for {modifier.dimension:,} features, bundle.json names"
             f" {text.input.features:,}; restore it, or fit again"
         )
+    odd = set(modifier.needs) - {*text.suppress, text.input.group}
+    if odd:
+        raise UserError(
+            f"the modifier asks for '{min(odd)[:100]}', which is neither suppressed nor the group"
+            " of the fit; restore it, or fit again"
+        )
 
 
 def _read_history(path: Path, data: bytes) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ def as_key(key: bytes | str | Path | None) -> bytes | None:
     if key is None:
         return None
     if isinstance(key, (str, Path)):
-        return read_key(Path(key))
+        return read_key(Path(key), pipe=True)
     if not isinstance(key, (bytes, bytearray)) or len(key) != BYTES:
         size = f" of length {len(key)}" if isinstance(key, (bytes, bytearray)) else ""
         raise UserError(
@@ -40,17 +40,20 @@ def as_key(key: bytes | str | Path | None) -> bytes | None:
     return bytes(key)
 
 
-def read_key(path: Path) -> bytes:
-    """The key in a file; refuses a file that other users can read."""
+def read_key(path: Path, *, pipe: bool = False) -> bytes:
+    """The key in a file; refuses a file that other users can read.
+
+    With `pipe` it may come from a pipe too, as in `--key <(command)`.
+    """
     try:
         # A pipe that nobody writes to must not block.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"cannot read the key file {path}: {reason}; {_HOW}") from error
-    with os.fdopen(handle, "rb") as file:
+    try:
         mode = os.fstat(handle).st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        if not (stat.S_ISREG(mode) or (pipe and stat.S_ISFIFO(mode))):
             raise UserError(f"{path} is not a file, so it holds no key; {_HOW}")
         if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise UserError(
@@ -58,10 +61,11 @@ def read_key(path: Path) -> bytes:
                 f" (mode {stat.S_IMODE(mode):03o}); run: chmod 600 {path}"
             )
         os.set_blocking(handle, True)
-        try:
-            found = file.read(_MOST)
-        except OSError as error:
-            raise UserError(f"cannot read the key file {path}: {error.strerror}") from error
+        found = os.read(handle, _MOST)
+    except OSError as error:
+        raise UserError(f"cannot read the key file {path}: {error.strerror}") from error
+    finally:
+        os.close(handle)
     if len(found) == BYTES:
         return found
     try:

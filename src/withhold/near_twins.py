@@ -8,13 +8,16 @@ to each other at that place. Comparing with the local distance makes the test in
 new records lie, so honest data of another mix of classes is not refused.
 
 How often that happens by nature is measured by the same rule among the fitted records, each left
-out in turn. Time and memory are bounded: at most 65,536 fitted records are kept and at most 8,192
-records are compared, whatever n and d are.
+out in turn; a record whose value occurs twice has a twin. Distances are between different values,
+so a table that repeats its rows is judged like any other.
+
+Noise as large as the distance between fitted records is not recognised. Time and memory are
+bounded: at most 32,768 fitted values are kept and at most 4,096 records are compared.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +29,11 @@ from withhold.keyed import other_key
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 DIRECTIONS = 16
-KEPT = 65_536
-COMPARED = 8_192
+KEPT = 32_768
+COMPARED = 4_096
 NEAR = 0.1  # of the local distance between fitted records
 _BLOCK = 256
+_LOW = 8  # dimensions in which a tree finds neighbours faster than a product of matrices
 _SPACES = ("features", "direction")
 
 
@@ -51,42 +55,47 @@ class NearTwins:
     def above_chance(self, chance: float) -> bool:
         """Whether more near-twins were found than honest data has, but once in 1 / `chance`.
 
-        Near-twins among the fitted come in pairs, so half of each number is counted.
+        Near-twins among the fitted come in pairs, so half as many are counted there.
         """
         from scipy.stats import beta, binom
 
         n, k = max(self.fitted // 2, 1), self.natural // 2
         usual = 1.0 if k >= n else float(beta.ppf(1 - chance / 2, k + 1, n - k))
-        return bool(self.found // 2 > binom.ppf(1 - chance / 2, max(self.compared // 2, 1), usual))
+        return bool(self.found > binom.ppf(1 - chance / 2, self.compared, usual))
 
 
 @dataclass(frozen=True, eq=False)
 class Sketches:
-    """Projections of a keyed sample of the fitted records, (m, k) for each space."""
+    """Projections of a keyed sample of the fitted values, (m, k) for each space.
+
+    `counts` (m,) is how many records have each value.
+    """
 
     key: bytes
     mean: FloatArray
     scale: FloatArray
     features: FloatArray
     direction: FloatArray
+    counts: IntArray
     coverage: float
 
     @classmethod
     def of(cls, x: FloatArray, hashes: npt.NDArray[np.uint64], key: bytes) -> Sketches:
-        """Of the records x: (n, d); those with the smallest keyed hashes (n,) are kept."""
+        """Of the records x: (n, d); the values with the smallest keyed hashes (n,) are kept."""
         mean = x.mean(axis=0, dtype=np.float64).astype(np.float32)
         deviation = x.std(axis=0, dtype=np.float64)
         scale = np.where(deviation > 0, deviation, 1).astype(np.float32)
-        kept = np.argsort(hashes, kind="stable")[:KEPT]
+        values, first, counts = np.unique(hashes, return_index=True, return_counts=True)
+        coverage = min(1.0, KEPT / max(len(values), 1))
         empty = np.empty((0, 0), np.float32)
-        made = cls(key, mean, scale, empty, empty, min(1.0, KEPT / max(len(x), 1)))
-        features, direction = made.project(x[kept])
-        return cls(key, mean, scale, features, direction, made.coverage)
+        made = cls(key, mean, scale, empty, empty, counts[:KEPT].astype(np.int64), coverage)
+        features, direction = made.project(x[first[:KEPT]])
+        return replace(made, features=features, direction=direction)
 
     def project(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """x: (n, d) in both spaces, (n, k) each."""
         d = x.shape[1]
-        k = max(1, min(DIRECTIONS, d // 2))
+        k = min(DIRECTIONS, d)
         out = []
         for space in _SPACES:
             seed = int.from_bytes(other_key(self.key, f"sketch of {space}"), "little")
@@ -115,9 +124,13 @@ class Sketches:
         for known, new in zip((self.features, self.direction), self.project(x[rows]), strict=True):
             least = 1e-3 * float(np.median(np.abs(known - np.median(known, axis=0))) + 1e-9)
             found = _near(new, known, None, least)
-            natural = _near(known[own], known, own, least)
+            natural = _near(known[own], known, own, least) | (self.counts[own] > 1)
             here = NearTwins(
-                int(found.sum()), len(rows), int(natural.sum()), len(own), self.coverage
+                int(found.sum()),
+                len(rows),
+                int(self.counts[own][natural].sum()),
+                int(self.counts[own].sum()),
+                self.coverage,
             )
             excess = here.found / here.compared - here.natural / here.fitted
             if best is None or excess > best[0]:
@@ -132,23 +145,30 @@ class Sketches:
             "sketch.scale": self.scale,
             "sketch.features": self.features,
             "sketch.direction": self.direction,
+            "sketch.counts": self.counts,
             "sketch.coverage": np.asarray([self.coverage], np.float64),
         }
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]], key: bytes) -> Sketches:
         """What `arrays` wrote."""
-        names = ("mean", "scale", "features", "direction", "coverage")
+        names = ("mean", "scale", "features", "direction", "counts", "coverage")
         try:
-            mean, scale, features, direction, coverage = (arrays[f"sketch.{n}"] for n in names)
+            mean, scale, features, direction, counts, coverage = (
+                arrays[f"sketch.{n}"] for n in names
+            )
         except KeyError as error:
             raise UserError(f"the fit membership has no {error}; fit again") from error
-        k = max(1, min(DIRECTIONS, len(mean) // 2)) if mean.ndim == 1 else 0
+        k = min(DIRECTIONS, len(mean)) if mean.ndim == 1 else 0
         right = (
             mean.ndim == 1
             and mean.shape == scale.shape
             and features.shape == direction.shape == (len(features), k)
             and len(features) <= KEPT
+            and counts.shape == (len(features),)
+            and counts.dtype == np.int64
+            and bool((counts > 0).all())
+            and bool((counts < 2**40).all())
             and all(a.dtype == np.float32 for a in (mean, scale, features, direction))
             and all(np.isfinite(a).all() for a in (mean, scale, features, direction))
             and bool((scale > 0).all())
@@ -157,7 +177,7 @@ class Sketches:
         )
         if not right:
             raise UserError("the sketches of the fit membership do not fit together; fit again")
-        return cls(key, mean, scale, features, direction, float(coverage[0]))
+        return cls(key, mean, scale, features, direction, counts, float(coverage[0]))
 
 
 def _near(
@@ -175,27 +195,35 @@ def _near(
 def _nearest(
     x: FloatArray, known: FloatArray, without: IntArray | None
 ) -> tuple[IntArray, npt.NDArray[np.float64]]:
-    """The nearest of `known`: (m, k) to each x: (n, k), leaving out the places `without` (n, w).
+    """The nearest of `known`: (m, k) to each x: (n, k), leaving out the places `without` (n, w)."""
+    find = _by_tree if known.shape[1] <= _LOW else _by_product
+    place = find(x, known, without)
+    gaps = known[place].astype(np.float64) - x
+    return place, np.sqrt(np.einsum("nk,nk->n", gaps, gaps))
 
-    Candidates are found by a product of matrices, whose rounding can mistake the order of records
-    that are very near, and measured again in full.
-    """
-    candidates = min(4, len(known) - (0 if without is None else without.shape[1]))
+
+def _by_tree(x: FloatArray, known: FloatArray, without: IntArray | None) -> IntArray:
+    from scipy.spatial import KDTree
+
+    several = 1 if without is None else 1 + without.shape[1]
+    places = np.asarray(KDTree(known).query(x, k=[*range(1, several + 1)])[1], np.int64)
+    if without is None:
+        first: IntArray = places[:, 0]
+        return first
+    # Among several equal records the tree may not give the one that is left out.
+    allowed = (places[:, :, None] != without[:, None, :]).all(axis=2)
+    found: IntArray = np.take_along_axis(places, allowed.argmax(axis=1)[:, None], 1)[:, 0]
+    return found
+
+
+def _by_product(x: FloatArray, known: FloatArray, without: IntArray | None) -> IntArray:
     place = np.empty(len(x), np.int64)
-    distance = np.empty(len(x))
+    middle = known.mean(axis=0)
+    known, x = known - middle, x - middle  # less rounding
     squares = np.einsum("mk,mk->m", known, known)
     for at in range(0, len(x), _BLOCK):
-        part = x[at : at + _BLOCK]
-        score = squares - 2 * part @ known.T
+        score = squares - 2 * x[at : at + _BLOCK] @ known.T
         if without is not None:
             np.put_along_axis(score, without[at : at + _BLOCK], np.inf, axis=1)
-        some = np.argpartition(score, candidates - 1, axis=1)[:, :candidates]
-        gaps = known[some].astype(np.float64) - part[:, None].astype(np.float64)
-        exact = np.sqrt(np.einsum("nck,nck->nc", gaps, gaps))
-        if without is not None:
-            exact[np.isinf(np.take_along_axis(score, some, axis=1))] = np.inf
-        best = exact.argmin(axis=1)
-        rows = np.arange(len(part))
-        place[at : at + _BLOCK] = some[rows, best]
-        distance[at : at + _BLOCK] = exact[rows, best]
-    return place, distance
+        place[at : at + _BLOCK] = score.argmin(axis=1)
+    return place

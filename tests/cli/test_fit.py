@@ -249,3 +249,35 @@ def test_a_resumed_fit_keeps_its_random_key(
     assert cli(*plain).code == 0
     assert Path("b", "key").read_bytes() == key
     assert not Path("b.partial").exists()
+
+
+def test_a_key_can_be_made_used_and_checked(place: Path, cli: Run) -> None:
+    noise = ("--suppress", "secret", "--method", "noise", "-q")
+    assert cli("fit", "data.parquet", *noise, "--new-key", "my.key", "-o", "one").code == 0
+    assert Path("my.key").stat().st_mode & 0o777 == 0o600
+    assert (
+        "exists; use it with --key"
+        in cli("fit", "data.parquet", *noise, "--new-key", "my.key", "-o", "two").mistake
+    )
+    assert cli("fit", "data.parquet", *noise, "--key", "my.key", "-o", "two").code == 0
+    assert snapshot(Path("one")) == snapshot(Path("two"))
+    assert cli("fit", "data.parquet", *noise, "-o", "three").code == 0
+    assert snapshot(Path("one"))["key"] != snapshot(Path("three"))["key"]
+    transform = ("transform", "three", "data.parquet", "-o", "r.parquet", "-q")
+    assert "another key" in cli(*transform, "--key", "my.key").mistake
+    assert cli(*transform, "--key", "three/key").code == 0
+    Path("bad.key").write_text("secret")
+    Path("bad.key").chmod(0o600)
+    assert (
+        "holds no key" in cli("fit", "data.parquet", *noise, "--key", "bad.key", "-o", "b").mistake
+    )
+    both = ("--key", "my.key", "--new-key", "new.key")
+    assert "give one of the two" in cli("fit", "data.parquet", *noise, *both, "-o", "b").mistake
+
+
+def test_it_says_what_of_a_bundle_stays_private(place: Path, cli: Run) -> None:
+    ran = cli("fit", "data.parquet", "--suppress", "secret", "--method", "constant", "-o", "b")
+    assert "keep private: key" in ran.out
+    assert "fit-membership.safetensors (it tells who was in the fit)" in ran.out
+    ran = cli("fit", "data.parquet", *FIT, "-o", "m")
+    assert "fit-membership" not in ran.out

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import torch
+from pydantic import Field
 from torch import nn
 
+from withhold.errors import UserError
+from withhold.methods.checked_state import Arrays, StateSettings
 from withhold.methods.modifier import State
 from withhold.nets.space import Space
 
@@ -17,18 +17,28 @@ def network_state(network: nn.Sequential) -> State:
     return {key: tensor.numpy() for key, tensor in network.state_dict().items()}
 
 
-def network_of(state: State) -> nn.Sequential:
-    """The folded network that was saved: linear layers with ReLU between them."""
-    tensors = {
-        key: torch.from_numpy(np.array(array)) for key, array in state.items() if key[0].isdigit()
-    }
+def network_of(arrays: Arrays, inputs: int, outputs: int | None = None) -> nn.Sequential:
+    """The folded network that was saved: linear layers, at places 0, 2, …, with ReLU between them.
+
+    The first takes `inputs` numbers, and the last gives `outputs`.
+    """
     layers: list[nn.Module] = []
-    for name in sorted((k for k in tensors if k.endswith(".weight")), key=_number):
-        outputs, inputs = tensors[name].shape
-        layers += [nn.Linear(inputs, outputs), nn.ReLU(inplace=True)]
-    network = nn.Sequential(*layers[:-1]).eval().requires_grad_(False)
-    network.load_state_dict(tensors)
-    return network
+    width = inputs
+    while not layers or arrays.has(f"{len(layers)}.weight"):
+        place = len(layers)
+        weight = arrays.take(f"{place}.weight", f"width {place}", width)
+        bias = arrays.take(f"{place}.bias", f"width {place}")
+        layer = nn.Linear(width, len(bias)).requires_grad_(False)
+        layer.weight.copy_(torch.from_numpy(weight))
+        layer.bias.copy_(torch.from_numpy(bias))
+        layers += [layer, nn.ReLU(inplace=True)]
+        width = len(bias)
+    if outputs is not None and width != outputs:
+        raise UserError(
+            f"the network of the modifier gives {width:,} numbers and not {outputs:,};"
+            " restore the bundle, or fit again"
+        )
+    return nn.Sequential(*layers[:-1]).eval().requires_grad_(False)
 
 
 def space_state(space: Space) -> State:
@@ -36,13 +46,14 @@ def space_state(space: Space) -> State:
     return {"space.mean": space.mean.numpy(), "space.deviation": space.deviation.numpy()}
 
 
-def space_of(state: State, settings: dict[str, Any]) -> Space:
+class SpaceSettings(StateSettings):
+    """Settings of a modifier that works in a space."""
+
+    radius: float = Field(ge=0)
+
+
+def space_of(arrays: Arrays, settings: SpaceSettings) -> Space:
     """The space that was saved."""
-    mean, deviation = (
-        torch.from_numpy(np.array(state[f"space.{name}"])) for name in ("mean", "deviation")
-    )
-    return Space(mean, deviation, float(settings["radius"]))
-
-
-def _number(name: str) -> int:
-    return int(name.split(".")[0])
+    mean = torch.from_numpy(arrays.take("space.mean", "d"))
+    deviation = torch.from_numpy(arrays.take("space.deviation", "d", least=0))
+    return Space(mean, deviation, settings.radius)

@@ -9,6 +9,7 @@ import numpy as np
 from withhold.dataset import Dataset
 from withhold.methods.baselines.config import NoConfig
 from withhold.methods.channel import Channel
+from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.journal import Journal
 from withhold.methods.modifier import FloatArray, Labels, State
 from withhold.methods.registry import method
@@ -34,7 +35,11 @@ class ConstantModifier(Channel):
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> ConstantModifier:
         """The modifier that was saved."""
-        return cls(state["mean"], key)
+        arrays = Arrays(state)
+        checked_modifier(settings, StateSettings)
+        made = cls(arrays.take("mean", "d"), key)
+        arrays.close()
+        return made
 
 
 @method

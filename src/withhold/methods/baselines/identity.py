@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from withhold.dataset import Dataset
+from withhold.errors import UserError
 from withhold.methods.baselines.config import NoConfig
+from withhold.methods.checked_state import MOST_FEATURES, Arrays, StateSettings, checked_modifier
 from withhold.methods.journal import Journal
 from withhold.methods.modifier import FloatArray, Labels, Modifier, State
 from withhold.methods.registry import method
@@ -38,7 +40,16 @@ class IdentityModifier(Modifier):
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> IdentityModifier:
         """The modifier that was saved."""
-        return cls(int(state["dimension"][0]), key)
+        arrays = Arrays(state)
+        checked_modifier(settings, StateSettings)
+        dimension = arrays.take_any("dimension", 1)
+        arrays.close()
+        if dimension.dtype != np.int64 or not 0 < dimension[0] <= MOST_FEATURES:
+            raise UserError(
+                f"array 'dimension' of the modifier is {dimension[0]}, which is no number of"
+                " features; restore the bundle, or fit again"
+            )
+        return cls(int(dimension[0]), key)
 
 
 @method

@@ -16,6 +16,7 @@ from withhold.attribute import Attribute
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.methods.baselines.config import NoConfig
+from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.journal import Journal
 from withhold.methods.modifier import FloatArray, Labels, Modifier, State
 from withhold.methods.registry import method
@@ -49,7 +50,12 @@ class LeaceModifier(Modifier):
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> LeaceModifier:
         """The modifier that was saved."""
-        return cls(state["left"], state["right"], state["mean"], key)
+        arrays = Arrays(state)
+        checked_modifier(settings, StateSettings)
+        mean = arrays.take("mean", "d")
+        made = cls(arrays.take("left", "d", "r"), arrays.take("right", "r", "d"), mean, key)
+        arrays.close()
+        return made
 
 
 @method

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.dataset import Dataset
 from withhold.keyed import keyed_normal
+from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.journal import Journal
 from withhold.methods.modifier import FloatArray, Labels, Modifier, State
 from withhold.methods.registry import method
@@ -56,7 +57,11 @@ class NoiseModifier(Modifier):
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> NoiseModifier:
         """The modifier that was saved."""
-        return cls(state["scale"], key)
+        arrays = Arrays(state)
+        checked_modifier(settings, StateSettings)
+        made = cls(arrays.take("scale", "d", least=0), key)
+        arrays.close()
+        return made
 
 
 @method

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.dataset import Dataset
 from withhold.methods.channel import Channel
+from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.journal import Journal
 from withhold.methods.modifier import FloatArray, Labels, State
 from withhold.methods.registry import method
@@ -48,7 +49,11 @@ class RandomSubstituteModifier(Channel):
         cls, state: State, settings: dict[str, Any], key: bytes
     ) -> RandomSubstituteModifier:
         """The modifier that was saved."""
-        return cls(state["candidates"], key)
+        arrays = Arrays(state)
+        checked_modifier(settings, StateSettings)
+        made = cls(arrays.take("candidates", "N", "d"), key)
+        arrays.close()
+        return made
 
 
 @method

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor
 
-from withhold.errors import RecordError
+from withhold.errors import RecordError, UserError
 from withhold.keyed import keyed_normal, other_key
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.channel import Channel, IntArray
+from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.codebook.cells import REST, joint
 from withhold.methods.codebook.reader import READERS, Reader
 from withhold.methods.modifier import FloatArray, Labels, State
@@ -33,6 +35,16 @@ class Codebook:
     potentials: FloatArray | None
     mix: float
     spread: FloatArray
+
+
+class CodebookSettings(StateSettings):
+    """Settings beside the arrays."""
+
+    reader: Literal["metric", "network"]
+    sharpness: float = Field(gt=0)
+    mix: float = Field(ge=0, le=1)
+    needs: tuple[str, ...]
+    classes: tuple[str, ...]
 
 
 class CodebookModifier(Channel):
@@ -131,15 +143,21 @@ class CodebookModifier(Channel):
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> CodebookModifier:
         """The modifier that was saved."""
-        inner = {k.removeprefix("reader."): v for k, v in state.items() if k.startswith("reader.")}
-        reader = READERS[settings["reader"]].from_state(inner, float(settings["sharpness"]))
-        book = Codebook(
-            reader,
-            state["codes"],
-            np.array(state["weights"]),
-            np.array(state["potentials"]) if "potentials" in state else None,
-            float(settings["mix"]),
-            state["spread"],
-        )
-        needs, classes = tuple(settings["needs"]), tuple(settings["classes"])
-        return cls(book, key, needs, classes)
+        checked, arrays = checked_modifier(settings, CodebookSettings), Arrays(state)
+        codes = arrays.take("codes", "N", "d")
+        weights = arrays.take("weights", "N", least=0)
+        spread = arrays.take("spread", "r", "d")
+        potentials = None
+        if checked.needs:
+            arrays.expect("K", len(checked.classes))
+        if arrays.has("potentials"):
+            potentials = arrays.take("potentials", "K", "N")
+        reader = READERS[checked.reader].from_arrays(arrays, checked.sharpness)
+        arrays.close()
+        if not 0.99 < float(weights.sum()) < 1.01:
+            raise UserError(
+                "array 'weights' of the modifier does not sum to 1; restore the bundle, or fit"
+                " again"
+            )
+        book = Codebook(reader, codes, weights, potentials, checked.mix, spread)
+        return cls(book, key, checked.needs, checked.classes)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from withhold.errors import UserError
+from withhold.methods.checked_state import Arrays
 from withhold.methods.codebook.metric import Metric
 from withhold.methods.modifier import State
 from withhold.nets.mlp import aligned, aligned_width
@@ -33,12 +34,12 @@ class Reader(ABC):
 
     @abstractmethod
     def state(self) -> State:
-        """Arrays that `from_state` needs."""
+        """Arrays that `from_arrays` needs."""
 
     @property
     @abstractmethod
     def sharpness(self) -> float:
-        """The number that `from_state` needs beside the arrays."""
+        """The number that `from_arrays` needs beside the arrays."""
 
 
 class MetricReader(Reader):
@@ -84,11 +85,23 @@ class MetricReader(Reader):
         return 1 / self.blur
 
     @classmethod
-    def from_state(cls, state: State, sharpness: float) -> MetricReader:
-        """The reader that was saved."""
-        t = {k: torch.from_numpy(np.array(v)) for k, v in state.items()}
-        metric = Metric(t["means"], t["directions"], t["scale"])
-        return cls(metric, t["places"], 1 / sharpness)
+    def from_arrays(cls, arrays: Arrays, sharpness: float) -> MetricReader:
+        """The reader that was saved; the modifier settled the sizes N, d and, with labels, K."""
+        means, directions, scale, places = (
+            torch.from_numpy(arrays.take(f"reader.{name}", *shape))
+            for name, shape in (
+                ("means", ("K", "d")),
+                ("directions", ("d", "p")),
+                ("scale", ("K",)),
+                ("places", ("N", "p")),
+            )
+        )
+        if not bool((scale > 0).all()):
+            raise UserError(
+                "array 'reader.scale' of the modifier is not positive; restore the bundle, or fit"
+                " again"
+            )
+        return cls(Metric(means, directions, scale), places, 1 / sharpness)
 
 
 class NetworkReader(Reader):
@@ -134,15 +147,24 @@ class NetworkReader(Reader):
         return 1 / self.softness
 
     @classmethod
-    def from_state(cls, state: State, sharpness: float) -> NetworkReader:
-        """The reader that was saved."""
-        layers = []
-        for i in range(len(state) // 2):
-            outputs, inputs = state[f"{i}.weight"].shape
-            layer = nn.Linear(inputs, outputs).requires_grad_(False)
-            layer.weight.copy_(torch.from_numpy(np.array(state[f"{i}.weight"])))
-            layer.bias.copy_(torch.from_numpy(np.array(state[f"{i}.bias"])))
+    def from_arrays(cls, arrays: Arrays, sharpness: float) -> NetworkReader:
+        """The reader that was saved; the modifier settled the sizes N and d."""
+        layers: list[nn.Linear] = []
+        width = arrays.size("d")
+        while not layers or arrays.has(f"reader.{len(layers)}.weight"):
+            name = f"reader.{len(layers)}"
+            weight = torch.from_numpy(arrays.take(f"{name}.weight", name, width))
+            bias = torch.from_numpy(arrays.take(f"{name}.bias", name))
+            layer = nn.Linear(width, len(bias)).requires_grad_(False)
+            layer.weight.copy_(weight)
+            layer.bias.copy_(bias)
             layers.append(layer)
+            width = len(bias)
+        if width != arrays.size("N"):
+            raise UserError(
+                f"the reader of the modifier scores {width:,} codes, and there are"
+                f" {arrays.size('N'):,}; restore the bundle, or fit again"
+            )
         return cls(layers, 1 / sharpness)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from withhold.methods.blocks import in_fixed_blocks
+from withhold.methods.checked_state import Arrays, checked_modifier
 from withhold.methods.modifier import FloatArray, Labels, Modifier, State
-from withhold.methods.saved import network_of, network_state, space_of, space_state
+from withhold.methods.saved import SpaceSettings, network_of, network_state, space_of, space_state
 from withhold.nets.mlp import aligned, aligned_width
 from withhold.nets.modifier import modify
 from withhold.nets.space import Space
@@ -47,4 +48,9 @@ class MassModifier(Modifier):
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> MassModifier:
         """The modifier that was saved."""
-        return cls(network_of(state), space_of(state, settings), key)
+        arrays = Arrays(state)
+        space = space_of(arrays, checked_modifier(settings, SpaceSettings))
+        d = arrays.size("d")
+        made = cls(network_of(arrays, d, d), space, key)
+        arrays.close()
+        return made

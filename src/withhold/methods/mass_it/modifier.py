@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from withhold.keyed import keyed_normal
 from withhold.methods.blocks import in_fixed_blocks
+from withhold.methods.checked_state import Arrays, checked_modifier
 from withhold.methods.modifier import FloatArray, Labels, Modifier, State
-from withhold.methods.saved import network_of, network_state, space_of, space_state
+from withhold.methods.saved import SpaceSettings, network_of, network_state, space_of, space_state
 from withhold.nets.generator import beside
 from withhold.nets.mlp import aligned, aligned_width, unit
 from withhold.nets.space import Space
@@ -56,4 +57,9 @@ class MassItModifier(Modifier):
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> MassItModifier:
         """The modifier that was saved."""
-        return cls(network_of(state), space_of(state, settings), key)
+        arrays = Arrays(state)
+        space = space_of(arrays, checked_modifier(settings, SpaceSettings))
+        d = arrays.size("d")
+        made = cls(network_of(arrays, 2 * d, d), space, key)
+        arrays.close()
+        return made

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.channel import Channel
+from withhold.methods.checked_state import Arrays, checked_modifier
 from withhold.methods.modifier import FloatArray, Labels, State
-from withhold.methods.saved import network_of, network_state, space_of, space_state
+from withhold.methods.saved import SpaceSettings, network_of, network_state, space_of, space_state
 from withhold.nets.mlp import aligned, aligned_width, unit
 from withhold.nets.space import Space
+
+
+class PassSettings(SpaceSettings):
+    """Settings beside the arrays."""
+
+    temperature: float = Field(gt=0)
 
 
 class PassModifier(Channel):
@@ -66,14 +73,13 @@ class PassModifier(Channel):
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> PassModifier:
         """The modifier that was saved."""
-        return cls(
-            state["candidates"],
-            key,
-            network_of(state),
-            torch.from_numpy(np.array(state["embeddings"])),
-            space_of(state, settings),
-            temperature=float(settings["temperature"]),
-        )
+        arrays, checked = Arrays(state), checked_modifier(settings, PassSettings)
+        space = space_of(arrays, checked)
+        codes = arrays.take("candidates", "N", "d")
+        embeddings = torch.from_numpy(arrays.take("embeddings", "N", "h"))
+        network = network_of(arrays, arrays.size("d"), arrays.size("h"))
+        arrays.close()
+        return cls(codes, key, network, embeddings, space, temperature=checked.temperature)
 
 
 def _scores(embeddings: Tensor, temperature: float) -> nn.Sequential:

@@ -1,0 +1,102 @@
+"""Arrays and settings of a saved modifier, checked before they are used.
+
+A bundle may have been edited, so no array is taken as it is: names, types, shapes that must agree,
+and numbers that must be finite are checked here, and the first that is wrong is named.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from withhold.errors import UserError
+from withhold.methods.modifier import FloatArray, State
+
+MOST_FEATURES = 2**24
+_AGAIN = "restore the bundle, or fit again"
+
+
+class StateSettings(BaseModel):
+    """Settings that go with the arrays; subclasses give their ranges."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+S = TypeVar("S", bound=StateSettings)
+
+
+def checked_modifier(settings: dict[str, Any], into: type[S]) -> S:
+    """The settings of a saved modifier, each in its range."""
+    try:
+        return into.model_validate(settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(p) for p in first["loc"])[:100]
+        raise UserError(
+            f"'{where}' of the saved modifier is not what a fit writes"
+            f" ({first['msg'].splitlines()[0].lower()[:200]}); {_AGAIN}"
+        ) from error
+
+
+class Arrays:
+    """The arrays of a saved modifier. Sizes have names, and the same name is the same size:
+
+    >>> arrays = Arrays({"codes": np.zeros((3, 2), np.float32), "weights": np.ones(3, np.float32)})
+    >>> arrays.take("codes", "N", "d").shape, arrays.take("weights", "N").shape
+    ((3, 2), (3,))
+    >>> arrays.close()
+    """
+
+    def __init__(self, state: State) -> None:
+        self._left = dict(state)
+        self._sizes: dict[str, int] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an array that was not taken yet."""
+        return name in self._left
+
+    def take(self, name: str, *shape: str | int, least: float | None = None) -> FloatArray:
+        """A float32 array of this shape, finite, and at least `least` everywhere."""
+        array = self.take_any(name, *shape)
+        if array.dtype != np.float32:
+            raise UserError(f"array '{name}' of the modifier is {array.dtype}; {_AGAIN}")
+        if not np.isfinite(array).all():
+            raise UserError(f"array '{name}' of the modifier holds NaN or infinity; {_AGAIN}")
+        if least is not None and (array < least).any():
+            raise UserError(f"array '{name}' of the modifier goes below {least:g}; {_AGAIN}")
+        # A copy of its own: what safetensors gives cannot be written to, which torch warns of.
+        return np.array(array)
+
+    def take_any(self, name: str, *shape: str | int) -> npt.NDArray[Any]:
+        """An array of this shape, of any type."""
+        if name not in self._left:
+            raise UserError(f"the modifier has no array '{name}'; {_AGAIN}")
+        array = self._left.pop(name)
+        wanted = [self._sizes.get(s, s) if isinstance(s, str) else s for s in shape]
+        fits = array.ndim == len(wanted) and all(
+            isinstance(w, str) or w == n for w, n in zip(wanted, array.shape, strict=True)
+        )
+        if not fits or 0 in array.shape:
+            said = " x ".join(map(str, wanted))
+            found = " x ".join(map(str, array.shape))
+            raise UserError(f"array '{name}' of the modifier is {found}, not {said}; {_AGAIN}")
+        for size, n in zip(wanted, array.shape, strict=True):
+            if isinstance(size, str):
+                self._sizes[size] = n
+        return array
+
+    def expect(self, name: str, size: int) -> None:
+        """Settle a size beforehand."""
+        self._sizes[name] = size
+
+    def size(self, name: str) -> int:
+        """A size that an array has settled."""
+        return self._sizes[name]
+
+    def close(self) -> None:
+        """Refuse arrays that nothing asked for."""
+        if self._left:
+            raise UserError(f"the modifier has an odd array '{min(self._left)[:100]}'; {_AGAIN}")
