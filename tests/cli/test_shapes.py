@@ -176,7 +176,7 @@ def test_labels_come_from_the_data_and_do_not_leave(shelf: Path, cli: Run, shape
 def test_data_without_the_label_is_refused_by_its_name(shelf: Path, cli: Run) -> None:
     pq.write_table(pq.read_table("data.parquet").drop_columns(["secret"]), "bare.parquet")
     told = cli("transform", "labelled", "bare.parquet", "-o", "r.parquet", "-q").mistake
-    assert "needs the label of secret for every record" in told
+    assert "needs the column secret of every record" in told
     assert "r.parquet" not in snapshot(shelf)
 
 

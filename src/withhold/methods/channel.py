@@ -48,13 +48,7 @@ class Channel(Modifier):
         return self._finite(x, labels)
 
     def _finite(self, x: FloatArray, labels: Labels) -> FloatArray:
-        """W(j | x), refused where it is not a number: NaN would be drawn as the first code."""
-        w = self._probabilities(x, labels)
-        right = np.isfinite(w).all(axis=1)
-        if not right.all():
-            row = int(np.argmin(right))
-            raise RecordError(row, "is too large to be given a code; drop it")
-        return w
+        return finite(self._probabilities(x, labels))
 
     def draw(self, x: FloatArray, labels: Labels | None = None) -> IntArray:
         """The code of each record: (n, d) -> (n,), in pieces: n x N need not fit."""
@@ -69,13 +63,7 @@ class Channel(Modifier):
         return out
 
     def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
-        w = self._finite(x, labels)
-        total = np.cumsum(w, axis=1, dtype=np.float64)
-        u = keyed_uniform(self.key, x, self._people(labels))
-        # Scaled by the row's own sum, so that rounding never leads past the last code.
-        below = total < (u * total[:, -1])[:, None]
-        place: IntArray = np.minimum(below.sum(axis=1), w.shape[1] - 1)
-        return place
+        return pick(self._finite(x, labels), keyed_uniform(self.key, x, self._people(labels)))
 
     def _people(self, labels: Labels) -> list[str] | None:
         """The name of each record's person; one whose name is missing is nobody's."""
@@ -86,3 +74,20 @@ class Channel(Modifier):
 
     def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
         return self.codes[self.draw(x, labels)]
+
+
+def pick(w: FloatArray, u: npt.NDArray[np.float64]) -> IntArray:
+    """The inverse of the distribution function of w (n, N) at u (n,)."""
+    total = np.cumsum(w, axis=1, dtype=np.float64)
+    # Scaled by the row's own sum, so that rounding never leads past the last code.
+    below = total < (u * total[:, -1])[:, None]
+    place: IntArray = np.minimum(below.sum(axis=1), w.shape[1] - 1)
+    return place
+
+
+def finite(w: FloatArray) -> FloatArray:
+    """w (n, N), refused where it is not a number: NaN would be drawn as the first code."""
+    right = np.isfinite(w).all(axis=1)
+    if not right.all():
+        raise RecordError(int(np.argmin(right)), "is too large to be given a code; drop it")
+    return w

@@ -26,11 +26,18 @@ from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.methods import Journal
 from withhold.methods.codebook import CodebookModifier
-from withhold.methods.codebook.assemble import enough_people, people_behind, without
+from withhold.methods.codebook.assemble import (
+    draws_of,
+    enough_people,
+    people_behind,
+    people_of,
+    without,
+)
 from withhold.methods.codebook.cells import joint_classes
 from withhold.methods.codebook.config import CodebookConfig
 from withhold.methods.codebook.fit import SOLVERS, _task
 from withhold.methods.codebook.learner import Learned, Task
+from withhold.methods.codebook.robust import robust_means
 from withhold.progress import Silent
 
 
@@ -122,10 +129,10 @@ def test_the_vectors_of_what_is_left_are_means_again() -> None:
     modifier = made(data, codes=24, least=7, epochs=4, progress=said)
     assert "codes had fewer than 7 people" in said.text
     train = data.part("train")
-    w = probabilities(modifier, train)
-    expected = (w.T @ train.x) / w.sum(axis=0)[:, None]
-    np.testing.assert_allclose(modifier.codes, expected, atol=1e-3)
-    np.testing.assert_allclose(modifier.book.weights, w.mean(axis=0), atol=1e-4)
+    drawn, number = draws_of(modifier, train), len(modifier.codes)
+    expected = robust_means(train.x, drawn, people_of(train), codes=number, least=7)
+    np.testing.assert_allclose(modifier.codes, expected, atol=1e-6)
+    np.testing.assert_allclose(modifier.book.weights, np.bincount(drawn) / len(drawn), atol=1e-6)
 
 
 def test_few_records_get_few_codes_and_not_an_error() -> None:
@@ -158,6 +165,6 @@ def test_classes_use_what_is_left_alike() -> None:
         every, strict, train, lambda book: CodebookModifier(book, b"key", ("who",), classes), said
     )
     assert 2 <= len(fewer.codes) < 24
-    assert min(people_behind(fewer, train)) >= 18
+    assert min(people_behind(draws_of(fewer, train), people_of(train), len(fewer.codes))) >= 18
     assert f"{24 - len(fewer.codes)} of 24 codes had fewer than 18 people" in said.text
     assert far_apart(use_of_codes(probabilities(fewer, train), who)) < 0.003

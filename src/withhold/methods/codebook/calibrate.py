@@ -178,7 +178,7 @@ def _tighter(
         f"warning: the budget is kept only where {100 * high:.0f} % of the records get a code by"
         f" chance (without: {calibration.words(first)}; with: {calibration.words(leaks(high))})"
     )
-    return CodebookModifier(replace(made.book, mix=high), made.key, made.needs, made.classes)
+    return made.with_book(replace(made.book, mix=high))
 
 
 def distortion(made: CodebookModifier, data: Dataset) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.attribute import Attribute
+from withhold.dataset import Dataset
 
 IntArray = npt.NDArray[np.int64]
 REST = "(rest)"  # no JSON list, so no class is called so
@@ -27,6 +28,13 @@ class Classes:
     codes: IntArray
     merged: int = 0
     in_merged: int = 0  # records
+
+    def of(self, dataset: Dataset, attributes: Sequence[str]) -> IntArray:
+        """The class of each record of another dataset, (n,); -1 where it is none of these."""
+        names, codes = joint([dataset.attribute(n) for n in attributes])
+        number = {name: i for i, name in enumerate(self.names)}
+        place = np.array([*(number.get(n, number.get(REST, -1)) for n in names), -1], np.int64)
+        return place[codes]
 
 
 @dataclass(frozen=True, eq=False)

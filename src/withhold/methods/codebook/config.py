@@ -23,7 +23,19 @@ class CodebookConfig(BaseModel):
         None,
         ge=2,
         le=4096,
-        description="outputs; unset: one for every 5 records of a class, 16 to 256",
+        description="outputs; unset: one for every 5 records of a class, 16 to 256, and of these"
+        " as many as the calibration records justify",
+    )
+    sharpness: float | None = Field(
+        None,
+        gt=0,
+        le=16,
+        description="power of q(j | x) at the release; unset: chosen on the calibration records",
+    )
+    draw_by: Literal["person", "record"] | None = Field(
+        None,
+        description="what decides a draw beside the key: the record alone, or with it the group"
+        " column; unset: the person where a group is named and some records are equal",
     )
     budget: str | None = Field(
         None, description='what may leak, e.g. "speaker<=floor+1" or "speaker<=0.2 bits"'
@@ -51,6 +63,9 @@ class CodebookConfig(BaseModel):
     hidden: tuple[PositiveInt, ...] = Field((512, 256), description="widths")
     dropout: tuple[Share, ...] = Field((0.3, 0.5, 0.5), description="before each layer")
     rounds: int = Field(4, ge=1, description="network, plan, network, plan …")
+    exact_rounds: int = Field(
+        4, ge=0, description="further rounds, on the exactly balanced plan of the network's scores"
+    )
     epochs: int | None = Field(
         None, ge=1, description="passes over the records in a round; unset: about 280 steps"
     )
@@ -58,6 +73,9 @@ class CodebookConfig(BaseModel):
     learning_rate: float = Field(3e-3, gt=0)
     weight_decay: float = Field(0.01, ge=0)
     softness: float = Field(0.5, gt=0, description="entropic weight of the plan of a round")
+    exact_softness: float = Field(
+        0.25, gt=0, description="entropic weight of the plan of an exact round"
+    )
     penalty: float = Field(4.0, ge=0, description="weight of I(J;S|preserved) in `substitute`")
 
     @field_validator("dropout")

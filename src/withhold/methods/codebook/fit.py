@@ -8,20 +8,24 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
+from withhold.attribute import Attribute
 from withhold.dataset import Dataset
 from withhold.errors import UserError
+from withhold.feasibility import guess_rate
 from withhold.methods.channel import IntArray
 from withhold.methods.codebook.assemble import enough_people
 from withhold.methods.codebook.barycentre import barycentre
 from withhold.methods.codebook.budget import read_budget
 from withhold.methods.codebook.calibrate import Calibration, meet
 from withhold.methods.codebook.cells import Classes, cells_of, joint_classes
+from withhold.methods.codebook.choose import Labelled, choose
 from withhold.methods.codebook.config import CodebookConfig
 from withhold.methods.codebook.learner import FEWEST, Solver, Task
 from withhold.methods.codebook.modifier import CodebookModifier
 from withhold.methods.codebook.self_label import self_label
 from withhold.methods.codebook.substitute import substitute
 from withhold.methods.journal import Journal
+from withhold.methods.modifier import FloatArray
 from withhold.methods.registry import method
 from withhold.methods.training import tensor_digest
 from withhold.progress import Progress
@@ -58,9 +62,9 @@ class CodebookMethod:
         train = dataset.part("train")
         classes = _classes(train, roles, config.smallest, progress)
         learn = classes.codes >= 0
+        held, learn = _held_out(dataset, train, classes, learn, seed, every=4 if limits else 10)
         calibration = None
         if limits:
-            held, learn = _held_out(dataset, train, classes, learn, seed)
             fitted = train.rows(np.flatnonzero(learn))
             calibration = Calibration.of(
                 held, fitted, roles, limits, labelled=config.use_labels, dataset=dataset.name
@@ -70,6 +74,7 @@ class CodebookMethod:
         s, u = classes.codes[rows], _preserved(part, roles)
         task = _task(part, s, u, len(classes.names), config, progress, seed, journal)
         needs = roles.suppress if config.use_labels else ()
+        person = _person(part, roles, config, progress)
         key = journal.key
 
         def solve(relax: float | None) -> CodebookModifier:
@@ -81,12 +86,78 @@ class CodebookMethod:
                 SOLVERS[config.solver](here),
                 here,
                 part,
-                lambda book: CodebookModifier(book, key, needs, classes.names),
+                lambda book: CodebookModifier(book, key, needs, classes.names, person),
                 progress,
             )
 
         made = solve(config.relax)
-        return made if calibration is None else meet(made, solve, calibration, config, progress)
+        if calibration is not None:
+            return meet(made, solve, calibration, config, progress)
+        held = held.rows(np.flatnonzero(classes.of(held, roles.suppress) >= 0))
+        kept = [a for n in roles.preserve if not (a := part.attribute(n)).multilabel]
+        return choose(
+            made,
+            Labelled(part, s, u),
+            Labelled(held, classes.of(held, roles.suppress), np.zeros(len(held), np.int64)),
+            floor=_floor(part, s, kept),
+            units=_units(dataset, held),
+            sharpness=config.sharpness,
+            merge=config.codes is None,
+            least=config.least,
+            seed=seed,
+            progress=progress,
+        )
+
+
+def _units(dataset: Dataset, held: Dataset) -> int:
+    """How many units the certificate of this fit will count: people or records of the test part."""
+    test = dataset.part("test") if dataset.parts is not None else held
+    test = test if len(test) else held
+    groups = test.group_codes
+    return max(len(test) if groups is None else len(np.unique(groups)), 1)
+
+
+def _floor(part: Dataset, s: IntArray, kept: list[Attribute]) -> float:
+    """The best guess of the joint class without the codes."""
+    names = tuple(map(str, range(int(s.max()) + 1)))
+    return guess_rate(Attribute("class", "categorical", names, s), kept)
+
+
+def _person(part: Dataset, roles: Roles, config: CodebookConfig, progress: Progress) -> str | None:
+    """The column that decides draws beside the record, where there is one and it is of use.
+
+    Equal records share a draw, so their channel is deterministic. Where a group column tells whose
+    they are, each person draws for itself; the same person asking again gets the same code.
+    """
+    group = part.group
+    if config.draw_by == "record" or group is None or group in roles.suppress:
+        if config.draw_by == "person":
+            why = "no group is named" if group is None else f"'{group}' is suppressed itself"
+            raise UserError(f"draw_by: person cannot be had: {why}; name the person with --group")
+        return None
+    twins = len(part) - len(
+        np.unique(np.ascontiguousarray(part.x).view(f"V{part.x.itemsize * part.dimension}"))
+    )
+    if config.draw_by is None and not twins:
+        return None
+    try:
+        part.attribute(group)
+    except UserError as error:
+        if config.draw_by == "person":
+            raise
+        progress.say(f"draws are by record and not by '{group}': {error}")
+        return None
+    progress.say(
+        f"{twins:,} records equal another one, so draws are by record and '{group}': every record"
+        f" that is transformed must have '{group}' (setting draw_by)"
+    )
+    return group
+
+
+def _twins(x: FloatArray) -> int:
+    """How many records equal an earlier one."""
+    rows = np.ascontiguousarray(x).view(np.dtype((np.void, x.itemsize * x.shape[1])))
+    return len(x) - len(np.unique(rows))
 
 
 def _classes(train: Dataset, roles: Roles, smallest: int, progress: Progress) -> Classes:
@@ -116,18 +187,34 @@ def _preserved(part: Dataset, roles: Roles) -> IntArray:
 
 
 def _held_out(
-    dataset: Dataset, train: Dataset, classes: Classes, learn: Any, seed: int
+    dataset: Dataset, train: Dataset, classes: Classes, learn: Any, seed: int, *, every: int
 ) -> tuple[Dataset, Any]:
-    """Calibration records: the val part, or else every fourth record of each class of train."""
+    """Calibration records: the val part, or else one in `every` records of each class of train.
+
+    People stay whole where a group is named and it is not a class itself.
+    """
     val = dataset.part("val")
     if len(val):
         return val, learn
-    order = np.random.default_rng([seed, 0xCA]).permutation(len(train))
-    order = order[np.argsort(classes.codes[order], kind="stable")]
-    taken = np.zeros(len(train), bool)
-    taken[order[::4]] = True
-    taken &= learn
+    groups = train.group_codes
+    units = np.arange(len(train)) if groups is None else groups
+    of_class = len(np.unique(units)) < every or _divides(classes.codes, units)
+    units = np.arange(len(train)) if of_class else units
+    names, member = np.unique(units, return_inverse=True)
+    first = np.zeros(len(names), np.int64)
+    first[member.reshape(-1)] = classes.codes  # the class of one record of the unit
+    order = np.random.default_rng([seed, 0xCA]).permutation(len(names))
+    order = order[np.argsort(first[order], kind="stable")]
+    chosen = np.zeros(len(names), bool)
+    chosen[order[::every]] = True
+    taken = chosen[member.reshape(-1)] & learn
     return train.rows(np.flatnonzero(taken)), learn & ~taken
+
+
+def _divides(classes: IntArray, units: IntArray) -> bool:
+    """Whether every class is in one unit only: holding a person out would hold out a class."""
+    pairs = np.unique(np.stack([classes, units]), axis=1)
+    return bool(pairs.shape[1] == len(np.unique(pairs[0])))
 
 
 def _task(

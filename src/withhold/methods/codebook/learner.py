@@ -106,7 +106,7 @@ def label_potentials(reader: Reader, task: Task, rows: Tensor, wanted: Tensor) -
     fits that chance: on AudioMNIST it cost a point of digits and hid nothing more.
     """
     scores = scores_of(reader, task, rows)
-    how = settle if isinstance(reader, MetricReader) else partial(balance, steps=STEPS)
+    how = settle if isinstance(reader, MetricReader) else partial(balance, steps=3 * STEPS)
     return how(scores, task.s[rows], wanted, relax=task.config.relax).clamp_min(-1e4)
 
 

@@ -11,9 +11,9 @@ from pydantic import Field
 from torch import Tensor
 
 from withhold.errors import RecordError, UserError
-from withhold.keyed import keyed_normal, other_key
+from withhold.keyed import keyed_normal, keyed_uniform, other_key
 from withhold.methods.blocks import in_fixed_blocks
-from withhold.methods.channel import Channel, IntArray
+from withhold.methods.channel import Channel, IntArray, finite, pick
 from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.codebook.cells import REST, joint
 from withhold.methods.codebook.reader import READERS, Reader
@@ -26,7 +26,8 @@ class Codebook:
 
     codes (N, d); weights (N,) are how often each is used; potentials (K, N) where the label is
     used; `mix` is the share of records that get a code by the weights alone; spread (r, d) is how
-    records lie around their code.
+    records lie around their code. Where codes were merged, `merge` (M,) is the code that each of
+    the M outputs of the reader became; potentials are then (K, M).
     """
 
     reader: Reader
@@ -35,6 +36,7 @@ class Codebook:
     potentials: FloatArray | None
     mix: float
     spread: FloatArray
+    merge: IntArray | None = None
 
 
 class CodebookSettings(StateSettings):
@@ -45,40 +47,76 @@ class CodebookSettings(StateSettings):
     mix: float = Field(ge=0, le=1)
     needs: tuple[str, ...]
     classes: tuple[str, ...]
+    person: str | None
 
 
 class CodebookModifier(Channel):
-    """W(j | x, s) = (1 - mix) softmax_j(reader(x, s) + potentials[s]) + mix weights_j."""
+    """W(j | x, s) = (1 - mix) softmax_j(reader(x, s) + potentials[s]) + mix weights_j.
+
+    Where codes were merged, the draw is made among the reader's outputs and then merged.
+    """
 
     method = "codebook"
 
     def __init__(
-        self, book: Codebook, key: bytes, needs: tuple[str, ...], classes: tuple[str, ...]
+        self,
+        book: Codebook,
+        key: bytes,
+        needs: tuple[str, ...],
+        classes: tuple[str, ...],
+        person: str | None = None,
     ) -> None:
-        self.book, self.key, self._needs = book, key, needs
-        # Who the classes are is nobody's business where no label is needed.
+        self.book, self.key, self._needs, self.person = book, key, needs, person
+        # The names of the classes stay out of the bundle where no label is needed.
         self.classes = classes if needs else ()
         self.codes = book.codes
         self._potentials = None if book.potentials is None else torch.from_numpy(book.potentials)
-        self._weights = torch.from_numpy(book.weights)
 
     @property
     def needs(self) -> tuple[str, ...]:
+        """Suppressed attributes whose labels are used, and the column that names the person."""
+        person = () if self.person is None or self.person in self._needs else (self.person,)
+        return (*self._needs, *person)
+
+    @property
+    def label_needs(self) -> tuple[str, ...]:
         """The suppressed attributes, where their labels are used."""
         return self._needs
 
+    def with_book(self, book: Codebook) -> CodebookModifier:
+        """The same modifier with other codes or channel."""
+        return CodebookModifier(book, self.key, self._needs, self.classes, self.person)
+
     def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
+        w, book = self._outputs(x, labels), self.book
+        if book.merge is not None:
+            outputs, w = w, np.zeros((len(w), len(self.codes)), np.float32)
+            for output, code in enumerate(book.merge):
+                w[:, code] += outputs[:, output]
+        if book.mix == 0:
+            return w
+        return (1 - np.float32(book.mix)) * w + np.float32(book.mix) * book.weights
+
+    def _outputs(self, x: FloatArray, labels: Labels) -> FloatArray:
+        """Probabilities of the reader's outputs, before codes are merged: (n, M)."""
         # The class travels with the record as one more column.
         s = self._class_of(labels, len(x)).astype(np.float32)
-        return in_fixed_blocks(self._work, np.column_stack([x, s]), outputs=len(self.codes))
+        return in_fixed_blocks(self._work, np.column_stack([x, s]), outputs=len(self.book.reader))
+
+    def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
+        merge = self.book.merge
+        if merge is None or self.book.mix > 0:
+            return super()._draw(x, labels)
+        w = finite(self._outputs(x, labels))
+        drawn: IntArray = merge[pick(w, keyed_uniform(self.key, x, self._people(labels)))]
+        return drawn
 
     def _work(self, piece: Tensor) -> Tensor:
         x, s = piece[:, :-1].contiguous(), piece[:, -1].long()
         scores = self.book.reader.scores(x, s)
         if self._potentials is not None:
             scores = scores + self._potentials[s]
-        w = torch.softmax(scores, dim=1)
-        return w if self.book.mix == 0 else (1 - self.book.mix) * w + self.book.mix * self._weights
+        return torch.softmax(scores, dim=1)
 
     def _class_of(self, labels: Labels, n: int) -> IntArray:
         """The joint class of each record as the fit numbered it, (n,); 0 where none is needed."""
@@ -128,6 +166,8 @@ class CodebookModifier(Channel):
         }
         if book.potentials is not None:
             arrays["potentials"] = book.potentials
+        if book.merge is not None:
+            arrays["merge"] = book.merge
         return arrays | {f"reader.{k}": v for k, v in book.reader.state().items()}
 
     def settings(self) -> dict[str, Any]:
@@ -138,15 +178,17 @@ class CodebookModifier(Channel):
             "mix": self.book.mix,
             "needs": list(self._needs),
             "classes": list(self.classes),
+            "person": self.person,
         }
 
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> CodebookModifier:
         """The modifier that was saved."""
         checked, arrays = checked_modifier(settings, CodebookSettings), Arrays(state)
-        codes = arrays.take("codes", "N", "d")
-        weights = arrays.take("weights", "N", least=0)
+        codes = arrays.take("codes", "C", "d")
+        weights = arrays.take("weights", "C", least=0)
         spread = arrays.take("spread", "r", "d")
+        merge = _merge(arrays, len(codes))
         potentials = None
         if checked.needs:
             arrays.expect("K", len(checked.classes))
@@ -159,5 +201,20 @@ class CodebookModifier(Channel):
                 "array 'weights' of the modifier does not sum to 1; restore the bundle, or fit"
                 " again"
             )
-        book = Codebook(reader, codes, weights, potentials, checked.mix, spread)
-        return cls(book, key, checked.needs, checked.classes)
+        book = Codebook(reader, codes, weights, potentials, checked.mix, spread, merge)
+        return cls(book, key, checked.needs, checked.classes, checked.person)
+
+
+def _merge(arrays: Arrays, codes: int) -> IntArray | None:
+    """The code of each of the reader's N outputs, where codes were merged; settles N."""
+    if not arrays.has("merge"):
+        arrays.expect("N", codes)
+        return None
+    merge = arrays.take_any("merge", "N")
+    whole = merge.dtype == np.int64 and np.array_equal(np.unique(merge), np.arange(codes))
+    if not whole:
+        raise UserError(
+            f"array 'merge' of the modifier does not name each of the {codes:,} codes; restore the"
+            " bundle, or fit again"
+        )
+    return np.array(merge)

@@ -4,6 +4,9 @@ Round by round: (a) the network q(j | x), with dropout, learns the plan; (b) the
 again, with cost -log q(j | x) and the network's own code weights, balanced over the suppressed
 classes. The network cannot learn people by heart and still agree with a plan that is balanced over
 them, so it finds what they share. What it reads needs no label.
+
+The last rounds learn a plan that is sharper and balanced to convergence: the network then agrees
+with a plan that holds exactly, and reads the codes more surely.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from withhold.methods.codebook.codes import Barycentre, find_barycentre
 from withhold.methods.codebook.learner import STEPS, Learned, Task, label_potentials, scores_of
 from withhold.methods.codebook.network import batch_of, body, eyes, log_scores, train_round
 from withhold.methods.codebook.reader import NetworkReader
-from withhold.methods.codebook.transport import balance, plan, shares
+from withhold.methods.codebook.transport import balance, plan, settle, shares
 from withhold.methods.training import epochs_for
 
 
@@ -45,8 +48,9 @@ def rounds(task: Task, start: Barycentre, first: nn.Linear, network: nn.Sequenti
     size = task.plan_rows
     epochs = epochs_for(config.epochs, size, batch_of(size, config), steps=280)
     potentials: Tensor | None = None
-    for number in range(config.rounds):
+    for number in range(config.rounds + config.exact_rounds):
         name = f"{task.name} round {number + 1}"
+        exact = number >= config.rounds
         rows = task.some(task.plan_rows, "rounds", number)
         z = look(first, task.x, rows)
         with torch.no_grad():
@@ -54,9 +58,12 @@ def rounds(task: Task, start: Barycentre, first: nn.Linear, network: nn.Sequenti
                 scores = scores_of(start.reader(), task, rows)
                 w = plan(scores, task.cell[rows], start.potentials)
             else:
-                scores = log_scores(network, z) / config.softness
-                potentials = _balanced(task, start, scores, rows, potentials)
-                w = plan(scores, task.cell[rows], potentials)
+                if number == config.rounds:
+                    potentials = None  # those of softer scores are far off
+                softness = config.exact_softness if exact else config.softness
+                log_q = log_scores(network, z)
+                potentials = _balanced(task, start, log_q, softness, rows, potentials, exact=exact)
+                w = plan(log_q / softness, task.cell[rows], potentials)
         stage = task.stage(name)
         with task.progress.stage(name, epochs) as bar:
             train_round(
@@ -87,28 +94,36 @@ def finish(task: Task, start: Barycentre, first: nn.Linear, network: nn.Sequenti
     for layer in layers:
         layer.requires_grad_(False)
     if not task.config.use_labels:
-        return Learned(NetworkReader(layers, 1.0))
+        return Learned(NetworkReader(layers, 1 / (task.config.sharpness or 1.0)))
     rows = task.some(task.plan_rows, "rounds", task.config.rounds)
-    reader = NetworkReader(layers, task.config.softness)
+    softness = task.config.softness / (task.config.sharpness or 1.0)
+    reader = NetworkReader(layers, softness)
     with torch.no_grad():
-        scores = log_scores(network, look(first, task.x, rows)) / task.config.softness
-        wanted = (task.mixture() @ _own_shares(task, start, scores, rows)).log()
+        log_q = log_scores(network, look(first, task.x, rows))
+        wanted = (task.mixture() @ _own_shares(task, start, log_q, rows)).log()
         return Learned(reader, label_potentials(reader, task, rows, wanted), wanted)
 
 
-def _own_shares(task: Task, start: Barycentre, scores: Tensor, rows: Tensor) -> Tensor:
+def _own_shares(task: Task, start: Barycentre, log_q: Tensor, rows: Tensor) -> Tensor:
     """The network's own code weights among each preserved value, (U, N), on its own codes."""
-    q = scores.mul(task.config.softness).exp()
-    own = shares(q, task.u[rows], task.values).clamp_min(1e-6 / task.codes) * start.stands
+    own = shares(log_q.exp(), task.u[rows], task.values)
+    own = own.clamp_min(1e-6 / task.codes) * start.stands
     return own / own.sum(dim=1, keepdim=True)
 
 
 def _balanced(
-    task: Task, start: Barycentre, scores: Tensor, rows: Tensor, warm: Tensor | None
+    task: Task,
+    start: Barycentre,
+    log_q: Tensor,
+    softness: float,
+    rows: Tensor,
+    warm: Tensor | None,
+    *,
+    exact: bool,
 ) -> Tensor:
     """Potentials by cell, for the network's own code weights among each preserved value."""
-    log_shares = _own_shares(task, start, scores, rows).log()
-    return balance(
-        scores, task.cell[rows], log_shares[task.value_of_cell],
-        steps=STEPS, potentials=warm, relax=task.config.relax,
-    )  # fmt: skip
+    wanted = _own_shares(task, start, log_q, rows).log()[task.value_of_cell]
+    scores, cell, relax = log_q / softness, task.cell[rows], task.config.relax
+    if exact:
+        return settle(scores, cell, wanted, relax=relax, potentials=warm)
+    return balance(scores, cell, wanted, steps=STEPS, potentials=warm, relax=relax)

@@ -32,7 +32,8 @@ def substitute(task: Task) -> Learned:
     config = task.config
     start = find_barycentre(task)
     first, network = start_network(task, len(start.codes))
-    rounds(replace(task, config=config.model_copy(update={"rounds": 1})), start, first, network)
+    once = config.model_copy(update={"rounds": 1, "exact_rounds": 0})
+    rounds(replace(task, config=once), start, first, network)
     task = task.on(task.some(task.plan_rows, "substitute"))
     z = look(first, task.x, torch.arange(len(task.x)))
     loss = _Loss(task, start)

@@ -53,14 +53,23 @@ def _mass(scores: Tensor, cell: Tensor, g: Tensor) -> Tensor:
 
 
 def settle(
-    scores: Tensor, cell: Tensor, log_shares: Tensor, *, relax: float | None = None
+    scores: Tensor,
+    cell: Tensor,
+    log_shares: Tensor,
+    *,
+    relax: float | None = None,
+    potentials: Tensor | None = None,
 ) -> Tensor:
     """Potentials (C, N) whose shares are met to `_CLOSE`, from blurred scores to sharp ones.
 
     Sharp scores alone move mass between far codes a little at a time, and never get there.
+    Potentials of nearly the same scores are a better start, where there are any.
     """
     g, before = torch.zeros_like(log_shares), 1.0
-    for sharpness in (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0):
+    if potentials is not None:
+        g = potentials
+    blurred = () if potentials is not None else (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+    for sharpness in blurred:
         # Potentials are in units of the scores.
         g = balance(
             sharpness * scores, cell, log_shares,

@@ -1,0 +1,55 @@
+"""Code vectors: means over many people that no single person can move far."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from withhold.methods.channel import IntArray
+from withhold.methods.modifier import FloatArray
+
+_MOST = 4000  # people of a code that decide its limits
+
+
+def robust_means(
+    x: FloatArray, drawn: IntArray, people: IntArray, *, codes: int, least: int
+) -> FloatArray:
+    """The mean of the records of each code, each value clipped to the range of `least` people.
+
+    x (n, d), drawn (n,) and people (n,) give the codes (N, d). Of every feature, the limits are
+    the `least`-th smallest and the `least`-th largest of the means of the code's people, so an
+    extreme value shows in a code only where `least` people have it. With fewer than 2 `least` - 1
+    people both limits are their median. A code without records is the mean of all records.
+    """
+    out = np.empty((codes, x.shape[1]), np.float32)
+    out[:] = x.mean(axis=0, dtype=np.float64)
+    order = np.argsort(drawn, kind="stable")
+    starts = np.searchsorted(drawn[order], np.arange(codes + 1))
+    for j in range(codes):
+        rows = order[starts[j] : starts[j + 1]]
+        if len(rows):
+            low, high = _limits(_means(x[rows], people[rows]), least)
+            out[j] = np.clip(x[rows], low, high).mean(axis=0, dtype=np.float64)
+    return out
+
+
+def _means(x: FloatArray, people: IntArray) -> FloatArray:
+    """The mean of each person's records: (n, d), (n,) -> (people, d)."""
+    _, member, count = np.unique(people, return_inverse=True, return_counts=True)
+    if len(count) == len(x):
+        return x
+    total = np.zeros((len(count), x.shape[1]))
+    np.add.at(total, member.reshape(-1), x)
+    means: FloatArray = (total / count[:, None]).astype(np.float32)
+    return means
+
+
+def _limits(means: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:
+    """The `least`-th smallest and the `least`-th largest of each feature."""
+    step = -(-len(means) // _MOST)
+    some = means[::step]
+    n = len(some)
+    if n < 2 * least - 1:
+        middle = np.median(some, axis=0)
+        return middle, middle
+    ordered = np.partition(some, (least - 1, n - least), axis=0)
+    return ordered[least - 1], ordered[n - least]
