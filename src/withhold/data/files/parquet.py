@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from withhold.data.files.frame import without_views
+from withhold.data.files.pages import unpacked_pages
 from withhold.data.files.sink import Sink, writes
 from withhold.data.files.source import check_columns, check_table, one_line, reads, rebatch
 from withhold.data.files.unpacked import check_unpacked, check_width, least_row_bytes
 from withhold.errors import UserError
+from withhold.safe_read import open_regular
 
 _GROUP_BYTES = 32 * 2**20
 _DECODE_BYTES = 2**20
@@ -39,6 +41,8 @@ class ParquetSource:
                 self.schema = without_views(file.schema_arrow)
                 self.num_rows: int | None = file.metadata.num_rows
                 unpacked = _unpacked(file.metadata, self.schema)
+                with open_regular(path) as raw:
+                    unpacked = max(unpacked, unpacked_pages(raw, file.metadata))
             ",".join(self.schema.names).encode()  # names that are no text are found here
         except Exception as error:  # Arrow raises whatever the damage led it to
             raise UserError(
