@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from withhold.errors import UserError
 
@@ -32,6 +33,16 @@ def explain_write(error: OSError, target: Path) -> str:
     return f"{target} cannot be written: {error.strerror or error}"
 
 
+def open_new(partial: Path) -> BinaryIO:
+    """Open a file of ours for writing that is not there yet.
+
+    What a killed run left is removed. A link that somebody put in its place is removed too, and
+    never followed: the file that it leads to would be overwritten.
+    """
+    partial.unlink(missing_ok=True)
+    return partial.open("xb")
+
+
 def write_synced(path: Path, data: bytes) -> None:
     """Write a file and wait until the disk has it."""
     with path.open("wb") as file:
@@ -50,7 +61,7 @@ def write_together(contents: Mapping[Path, bytes], *, sync: bool = True) -> None
     partials = {target: target.with_name(f".{target.name}.partial") for target in contents}
     try:
         for target, data in contents.items():
-            with writing_to(target), partials[target].open("wb") as file:
+            with writing_to(target), open_new(partials[target]) as file:
                 file.write(data)
                 if sync:
                     file.flush()
@@ -63,6 +74,12 @@ def write_together(contents: Mapping[Path, bytes], *, sync: bool = True) -> None
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
         raise
+
+
+def refuse_link(folder: Path) -> None:
+    """Refuse a working folder that is a link: files would be written to wherever it leads."""
+    if folder.is_symlink():
+        raise UserError(f"{folder} is a link and was not made by withhold; remove it")
 
 
 def replace_folder(made: Path, target: Path) -> None:

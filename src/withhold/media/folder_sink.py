@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from withhold.atomic import write_bytes, writing_to
+from withhold.atomic import refuse_link, write_bytes, writing_to
 from withhold.errors import UserError
 from withhold.media.collect.collection import FILE, Item
 from withhold.media.encode import encode, suffix_for
@@ -62,6 +62,7 @@ class FolderSink(MediaSink):
         self.renamed: list[dict[str, str]] = []
 
     def __enter__(self) -> Self:
+        refuse_link(self.work)
         with writing_to(self.work):
             self.work.mkdir(exist_ok=True)
             note = self.note

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from withhold.atomic import write_bytes, writing_to
+from withhold.atomic import open_new, refuse_link, write_bytes, writing_to
 from withhold.media.extractors.extractor import FloatArray
 from withhold.media.pipeline import Block, Skipped
 
@@ -37,6 +37,7 @@ class Parts:
     def __init__(self, folder: Path, plan: dict[str, Any]) -> None:
         self.folder = folder
         wanted = json.dumps(plan, indent=1, sort_keys=True).encode()
+        refuse_link(folder)
         with writing_to(folder):
             folder.mkdir(exist_ok=True)
             note = folder / "plan.json"
@@ -63,7 +64,7 @@ class Parts:
         partial = path.with_suffix(".writing")
         try:
             with writing_to(path):
-                with partial.open("wb") as file:
+                with open_new(partial) as file:
                     pq.write_table(table, file, compression="none", use_dictionary=False)
                     file.flush()
                     os.fsync(file.fileno())

@@ -39,7 +39,7 @@ def test_all_pages_are_seen(tmp_path, codec, version, more):
     chunks = [g.column(i) for g in groups for i in range(g.num_columns)]
     whole = sum(chunk.total_uncompressed_size for chunk in chunks)
     with path.open("rb") as file:
-        found = unpacked_pages(file, metadata)
+        found = unpacked_pages(file)
     assert 0.75 * whole < found < whole
 
 

@@ -42,7 +42,7 @@ class ParquetSource:
                 self.num_rows: int | None = file.metadata.num_rows
                 unpacked = _unpacked(file.metadata, self.schema)
                 with open_regular(path) as raw:
-                    unpacked = max(unpacked, unpacked_pages(raw, file.metadata))
+                    unpacked = max(unpacked, unpacked_pages(raw))
             ",".join(self.schema.names).encode()  # names that are no text are found here
         except Exception as error:  # Arrow raises whatever the damage led it to
             raise UserError(
