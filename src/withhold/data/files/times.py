@@ -20,14 +20,18 @@ def check_zones(schema: pa.Schema, name: str) -> None:
     """Refuse a column of times in a zone that is not known."""
     for field in schema:
         for kind in _types(field.type):
-            if pa.types.is_timestamp(kind) and kind.tz is not None:
-                try:
-                    pa.lib.string_to_tzinfo(kind.tz)
-                except Exception as error:  # of whichever library knows the zones
-                    raise UserError(
-                        f"column '{field.name}' of {name} has times in the zone {kind.tz[:40]!r},"
-                        " which is not known"
-                    ) from error
+            if not pa.types.is_timestamp(kind):
+                continue
+            zone: str | None = "?"
+            try:
+                zone = kind.tz
+                if zone is not None:
+                    pa.lib.string_to_tzinfo(zone)
+            except Exception as error:  # of whichever library knows the zones, or it is no text
+                raise UserError(
+                    f"column '{field.name}' of {name} has times in the zone {(zone or '')[:40]!r},"
+                    " which is not known"
+                ) from error
 
 
 def check_times(batch: pa.RecordBatch, name: str) -> None:
