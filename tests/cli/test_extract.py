@@ -182,10 +182,10 @@ def test_fit_with_raw_views(media: Path, cli: Run) -> None:
     assert cli("extract", "mulaw.parquet", "-o", "x.parquet", "-q").code == 0
     fit = ("fit", "x.parquet", "--suppress", "speaker", "--preserve", "digit",
            "--method", "mass", "--config", "tiny.yaml")  # fmt: skip
-    ran = cli(*fit, "--raw", "mulaw.parquet", "-o", "raw")
+    ran = cli(*fit, "--raw", "mulaw.parquet", "-o", "raw", "--new-key", "key")
     assert ran.code == 0
     assert "made of the features" not in ran.err
-    ran = cli(*fit, "-o", "plain")
+    ran = cli(*fit, "-o", "plain", "--key", "key")  # the digest of the input is keyed
     assert "made of the features" in ran.err
     weights = "weights.safetensors"
     assert Path("raw", weights).read_bytes() != Path("plain", weights).read_bytes()

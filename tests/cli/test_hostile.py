@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from release_support import write_picture
 from withhold.errors import UserError
 from withhold.media.collect import open_media
 
@@ -88,6 +89,21 @@ def test_a_table_that_leads_out_of_its_folder(cli, table, command):
     assert "leads out" not in cli(*command, "--allow-outside").err
     with pytest.raises(UserError, match="row 0"):
         open_media(table, "text")
+
+
+def test_a_bundle_does_not_allow_what_its_fit_was_allowed(cli, place):
+    for i in range(3):
+        write_picture(Path(f"{i}.png"), seed=i)
+    Path("in").mkdir()
+    Path("in/list.csv").write_text("path,who\n" + "".join(f"../{i}.png,{i}\n" for i in range(3)))
+    fit = ("fit", "in/list.csv", "--method", "blur", "--suppress", "who", "-o", "blur", "-q")
+    assert "row 0" in cli(*fit).mistake
+    assert cli(*fit, "--allow-outside").code == 0
+    release = ("transform", "blur", "in/list.csv", "-o", "out", "-q")
+    assert "list.csv, row 0" in cli(*release).mistake
+    assert not Path("out").exists()
+    assert cli(*release, "--allow-outside").code == 0
+    assert len(list(Path("out").glob("*.png"))) == 3
 
 
 def test_words_of_a_file_do_not_steer_the_terminal(cli, place):
