@@ -148,11 +148,16 @@ def test_a_release_is_without_the_suppressed_labels_unless_asked(bundle: Bundle)
     release = bundle.release(data)
     assert "secret" not in release.table.column_names
     assert "secret" not in release.schema.names
-    assert release.attribute_names == ("colour", "tags", "id")
-    np.testing.assert_array_equal(release.x, bundle.modifier.transform(data.x))
+    assert release.attribute_names == ("colour", "tags")
+    assert release.left_out["secret"] == "suppressed"
+    assert "different in nearly every record" in release.left_out["id"]
+    modified = bundle.modifier.transform(data.x)
+    np.testing.assert_array_equal(release.x, modified[release.original_rows])
     assert "secret" in bundle.release(data, keep_labels=True).attribute_names
-    without = data.without(["secret"])  # new data need not have the label at all
-    np.testing.assert_array_equal(bundle.release(without).x, release.x)
+    later = bundle.release(data.without(["secret"]))  # new data need not have the label at all
+    np.testing.assert_array_equal(later.x, modified[later.original_rows])
+    same = bundle.release(data, same_order=True)
+    np.testing.assert_array_equal(same.x, modified)
 
 
 def test_the_digest_is_of_all_of_it(bundle: Bundle, saved: Path, tmp_path: Path) -> None:

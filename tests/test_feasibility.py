@@ -19,7 +19,6 @@ from withhold.feasibility import (
     guess_rate,
     joint,
     mutual_information,
-    telling_columns,
 )
 from withhold.fitting import fit_bundle
 from withhold.roles import Roles
@@ -206,22 +205,6 @@ def test_audiomnist_clashes_where_a_speaker_has_one_gender(realdata):
     assert feasibility(table, Roles.of("speaker", "accent")).floor["speaker"] == pytest.approx(
         len(table.attribute("accent").classes) / 60
     )
-
-
-def test_columns_that_tell_of_the_suppressed_are_named_and_others_are_not() -> None:
-    rng = np.random.default_rng(0)
-    speaker = np.repeat(np.arange(20), 100)
-    data = Dataset.from_arrays(
-        rng.standard_normal((2000, 3)),
-        {
-            "speaker": speaker.astype(str),
-            "age": (speaker // 4).astype(str),
-            "noise": rng.integers(0, 20, 2000).astype(str),
-        },
-    )
-    told = telling_columns(data, Roles.of("speaker"))
-    assert set(told["speaker"]) == {"age"}
-    assert told["speaker"]["age"] == pytest.approx(0.25)
 
 
 def test_what_is_told_by_the_preserved_cannot_be_hidden():

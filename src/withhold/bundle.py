@@ -20,9 +20,11 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import safetensors
@@ -39,18 +41,21 @@ from withhold.bundle_description import (
     read_kind,
 )
 from withhold.bundle_files import CERTIFICATE, MEMBERSHIP, read_files, write_files
+from withhold.columns import describe_columns
+from withhold.columns.measure import MOST
 from withhold.dataset import Dataset
 from withhold.errors import UserError
-from withhold.feasibility import checked_columns, telling_columns
 from withhold.fit_membership import FitMembership
 from withhold.key_file import as_key
-from withhold.media.collect.collection import FILE
-from withhold.media.extract import METADATA
 from withhold.methods import Modifier, get_method, read_config
 from withhold.methods.modifier import State
+from withhold.progress import Progress
 from withhold.roles import Roles
 from withhold.signature import keyed_digest, sign_fields, verify_fields
-from withhold.tables import bare_schema
+from withhold.tables import RECORD
+
+if TYPE_CHECKING:
+    from withhold.release import ReleasedDataset
 
 FILES = ("bundle.json", "weights.safetensors", "history.json")
 
@@ -94,20 +99,29 @@ class Bundle:
         """Columns that tell of a suppressed attribute: {attribute: {column: best guess}}."""
         return dict(self.input["tells"])
 
-    def release(self, dataset: Dataset, *, keep_labels: bool = False) -> Dataset:
-        """The dataset that leaves the house: modified features, suppressed labels left out."""
-        there = [n for n in self.modifier.needs if n in dataset.attribute_names]
-        released = dataset.with_features(
-            self.modifier.transform(dataset.x, {n: dataset.attribute(n) for n in there})
+    def release(
+        self,
+        dataset: Dataset,
+        *,
+        keep: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        keep_labels: bool = False,
+        same_order: bool = False,
+        progress: Progress | None = None,
+    ) -> ReleasedDataset:
+        """The dataset that leaves the house; see `withhold.release.release_dataset`."""
+        # A release needs the certificate, which needs the bundle: this call goes forward.
+        releases = import_module("withhold.release")
+        released: ReleasedDataset = releases.release_dataset(
+            self,
+            dataset,
+            keep=keep,
+            drop=drop,
+            keep_labels=keep_labels,
+            same_order=same_order,
+            progress=progress,
         )
-        # By column, however this dataset was read: as several binary columns, or excluded.
-        gone = {*self.label_columns, *self.roles.suppress}
-        present = [c for c in dataset.table.column_names if c in gone]
-        present += [n for n in dataset.multilabel if n in gone]
-        if METADATA in (dataset.schema.metadata or {}) and FILE in dataset.table.column_names:
-            present.append(FILE)  # what files are called tells of people
-        released = released if keep_labels else released.without(present)
-        return replace(released, schema=bare_schema(released.schema))
+        return released
 
 
 def describe(
@@ -156,10 +170,24 @@ def describe_input(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]
         "group": dataset.group,
         "multilabel": {name: list(labels) for name, labels in dataset.multilabel.items()},
         "raw": raw,
-        "checked": checked_columns(dataset, roles),
-        "tells": telling_columns(dataset, roles),
         "sha256": keyed_digest(key, dataset.digest()),
+        **_describe_columns(dataset, roles),
     }
+
+
+def _describe_columns(dataset: Dataset, roles: Roles) -> dict[str, Any]:
+    """Which columns tell of the suppressed attributes, and which were measured harmless."""
+    labels = {c for n in roles.suppress for c in (n, *dataset.multilabel.get(n, ()))}
+    names = [c for c in dataset.table.column_names if c not in labels | {RECORD, dataset.group}]
+    if len(dataset) > MOST:
+        rows = np.random.default_rng(0).choice(len(dataset), MOST, replace=False)
+        dataset = dataset.rows(np.sort(rows))
+    return describe_columns(
+        dataset.table.select(names),
+        [dataset.attribute(n) for n in roles.suppress],
+        x=dataset.x,
+        groups=None if dataset.group in roles.suppress else dataset.group_codes,
+    )
 
 
 def save_bundle(bundle: Bundle, folder: str | Path) -> None:

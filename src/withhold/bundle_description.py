@@ -35,6 +35,9 @@ class FitInput(_Checked):
     raw: str | None
     checked: Names
     tells: dict[str, dict[str, Share]]
+    harmless: dict[str, str] = Field(
+        default_factory=dict, description="columns measured to tell nothing, and their kinds"
+    )
     sha256: Digest = Field(description="of the data, keyed: only a holder of the key can compare")
 
 
@@ -45,6 +48,8 @@ class MediaInput(_Checked):
     items: int = Field(ge=0)
     columns: Names
     where: dict[str, Any]
+    tells: dict[str, dict[str, Share]] = Field(default_factory=dict)
+    harmless: dict[str, str] = Field(default_factory=dict)
     sha256: Digest = Field(description="of the media, keyed: only a holder of the key can compare")
 
 

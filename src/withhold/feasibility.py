@@ -98,36 +98,6 @@ def feasibility(dataset: Dataset, roles: Roles) -> Feasibility:
     )
 
 
-def telling_columns(dataset: Dataset, roles: Roles) -> dict[str, dict[str, float]]:
-    """For each suppressed attribute, the other label columns that tell of it, and how well.
-
-    A release keeps its other columns. One that narrows a suppressed attribute down (an age that few
-    speakers have) undoes what the modifier did; the figure is the best guess from it alone.
-    """
-    labels = {n: a for n, a in dataset.labels().items() if not a.multilabel}
-    found: dict[str, dict[str, float]] = {}
-    for name in roles.suppress:
-        target = labels.get(name)
-        others = [a for n, a in labels.items() if n not in roles.suppress]
-        if target is None:
-            continue
-        for other in others:
-            rate = guess_rate(target, [other])
-            # A table of many cells looks informative by chance: Miller's correction, in bits.
-            cells = (len(target.classes) - 1) * (len(other.classes) - 1)
-            chance = cells / (2 * np.log(2) * max(int((target.codes >= 0).sum()), 1))
-            told = mutual_information(target, other) - chance
-            if rate > target.majority + 0.01 and told > 0.05:
-                found.setdefault(name, {})[other.name] = round(rate, 6)
-    return found
-
-
-def checked_columns(dataset: Dataset, roles: Roles) -> list[str]:
-    """The columns that `telling_columns` can judge: labels, where every suppressed one is too."""
-    labels = {n for n, a in dataset.labels().items() if not a.multilabel}
-    return [n for n in dataset.table.column_names if n in labels and {*roles.suppress} <= labels]
-
-
 def entropy(attribute: Attribute) -> float:
     """H(A) in bits, over labelled records."""
     return _bits(attribute.counts)

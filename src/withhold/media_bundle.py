@@ -10,11 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from safetensors.numpy import save
 
+from withhold.attribute import encode
 from withhold.bundle import FILES, read_arrays, versions
 from withhold.bundle_description import SCHEMA, MediaDescription, checked, read_kind
 from withhold.bundle_files import read_bounded, read_files, write_files
+from withhold.columns import describe_columns
+from withhold.columns.measure import MOST
 from withhold.errors import UserError, did_you_mean, listing
 from withhold.key_file import as_key, new_key
 from withhold.media.collect import Collection
@@ -71,10 +76,28 @@ def fit_media(
         "columns": collection.schema.names,
         "where": where or {},
         "sha256": keyed_digest(own, collection.digest()),
+        **_describe_labels(collection, roles),
     }
     return MediaBundle(
         CLASSICAL[method](settings, own), collection.kind, roles, seed, said, versions()
     )
+
+
+def _describe_labels(collection: Collection, roles: Roles) -> dict[str, Any]:
+    """Which labels tell of the suppressed attributes, and which were measured harmless."""
+    table = collection.labels()
+    if table is None or not set(roles.suppress) <= set(table.column_names):
+        return {}
+    if len(table) > MOST:
+        rows = np.random.default_rng(0).choice(len(table), MOST, replace=False)
+        table = table.take(pa.array(np.sort(rows)))
+    try:
+        attributes = [encode(n, table[n], collection.name) for n in roles.suppress]
+    except UserError:  # a column that is no label: nothing can be measured against it
+        return {}
+    others = table.select([n for n in table.column_names if n not in roles.suppress])
+    found = describe_columns(others, attributes, x=None, groups=None)
+    return {"harmless": found["harmless"], "tells": found["tells"]}
 
 
 def save_media_bundle(bundle: MediaBundle, folder: str | Path) -> None:

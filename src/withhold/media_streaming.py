@@ -18,6 +18,9 @@ from withhold.media.sinks import MediaSink, open_media_sink
 from withhold.media_bundle import MediaBundle
 from withhold.nets.device import core_count
 from withhold.progress import Progress
+from withhold.release.media import decide_media
+from withhold.release.policy import Decision
+from withhold.release.wishes import Wishes
 
 
 def release_media(
@@ -25,24 +28,35 @@ def release_media(
     collection: Collection,
     output: Path,
     *,
-    drop: frozenset[str] = frozenset(),
+    wishes: Wishes | None = None,
+    decision: Decision | None = None,
     keep_names: bool = False,
     strict: bool = False,
     progress: Progress,
 ) -> tuple[int, list[Skipped]]:
     """Write the release; returns how many media it has, and which gave none.
 
-    What cannot be decoded or changed is left out: nothing gets out that was not changed.
+    What cannot be decoded or changed is left out: nothing gets out that was not changed. Labels
+    leave as the release policy decides (`decision`, where that was asked already).
     """
+    wishes = wishes or Wishes()
+    decision = decision or decide_media(bundle, collection, wishes, keep_names=keep_names)
     plan = {
         "bundle": bundle.input["sha256"],
         "method": bundle.method,
         "config": bundle.modifier.settings(),
         "key": hashlib.sha256(bundle.modifier.key).hexdigest(),
         "media": collection.stamp(),
+        "columns": decision.leaving,
     }
     sink = open_media_sink(
-        collection, output, plan, drop, key=bundle.modifier.key, keep_names=keep_names
+        collection,
+        output,
+        plan,
+        frozenset(n for n in collection.schema.names if n not in decision.leaving),
+        key=bundle.modifier.key,
+        keep_names=keep_names,
+        same_order=wishes.same_order,
     )
     skipped: list[Skipped] = []
     waiting: deque[tuple[int, Item, Future[Any]]] = deque()

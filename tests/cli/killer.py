@@ -49,6 +49,12 @@ class Killer:
         return self.output.with_name(f".{self.output.name}.partial")
 
     @property
+    def half(self) -> Path:
+        """The file that becomes the output, which a transform makes in a folder of its own."""
+        inside = self.beside / f".{self.output.name}.partial"
+        return inside if self.beside.is_dir() else self.beside
+
+    @property
     def making(self) -> Path:
         """Where a fit puts its bundle together."""
         return self.output.with_name(f".{self.output.name}.making")
@@ -118,13 +124,14 @@ class Killer:
             if aim == "checkpoint":
                 return any(name.startswith(".") for name in os.listdir(self.work))
             if aim == "closing":
-                return self.beside.stat().st_size >= self.size
+                return self.half.stat().st_size >= self.size
             return (self.making if aim == "bundle" else self.output).exists()
         return False
 
     def stamps(self) -> dict[str, int]:
         """Every file of the run, and when it was written."""
-        paths = [self.beside, self.making, *self.work.glob("*"), *self.making.glob("*")]
+        folders = (self.work, self.making, self.beside)
+        paths = [self.beside, self.making, *(p for f in folders for p in f.glob("*"))]
         return {p.name: p.stat().st_mtime_ns for p in paths if p.exists()}
 
     def where(self, before: dict[str, int]) -> str:
@@ -135,7 +142,7 @@ class Killer:
         if self.making.exists():
             return "6 putting the bundle together"
         if self.beside.exists() and after != before:
-            all_there = self.beside.stat().st_size >= self.size
+            all_there = self.half.exists() and self.half.stat().st_size >= self.size
             return "6 closing the release" if all_there else "2 writing the release"
         if after == before:
             return "1 start-up"

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from withhold.bundle import load_bundle
+from withhold.data.files.rows import read_rows
 from withhold.data.worlds import two_attributes
 from withhold.dataset import Dataset
 from withhold.key_file import write_key
@@ -34,7 +35,7 @@ CONFIG = {
 }
 FIT = ("fit", "data.parquet", "--suppress", "secret", "--preserve", "useful",
        "--method", "mass", "--config", "mass.yaml", "--key", "owner.key", "-q", "-o")  # fmt: skip
-TRANSFORM = ("transform", "bundle", "large.parquet", "-q", "-o")
+TRANSFORM = ("transform", "bundle", "large.parquet", "--keep", "n", "-q", "-o")
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 
@@ -57,11 +58,15 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Knife(Killer):
     known = frozenset(
         {"data.parquet", "mass.yaml", "owner.key", "large.parquet", "bundle", "release.parquet"}
+        | {"release.rows.csv", "killed.rows.csv"}
     )
 
     def check_output(self) -> None:
         if self.output.suffix == ".parquet":
-            assert pq.read_table(self.output)["n"].to_pylist() == list(range(ROWS))
+            # Written before the release takes its name, so that it is there with it.
+            rows = read_rows(self.output.with_name(f"{self.output.stem}.rows.csv"))
+            np.testing.assert_array_equal(pq.read_table(self.output)["n"].to_numpy(), rows)
+            assert len(rows) == ROWS
         else:
             load_bundle(self.output)
 

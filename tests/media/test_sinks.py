@@ -21,16 +21,21 @@ from withhold.media.samples import Picture, Sound
 from withhold.media.sinks import mulaw, open_media_sink
 from withhold.media_streaming import release_media
 from withhold.progress import Silent
+from withhold.release import Wishes
 
 KEY = bytes(range(32))
 
 
 def release(media: Path, target: Path, method: str = "blur", **more: Any) -> int:
     """Release under the usual settings; `kind` and where the media are go to the bundle."""
-    names = ("drop", "keep_names", "strict")
+    names = ("keep_names", "strict")
     how = {k: more.pop(k) for k in names if k in more}
+    drop = more.pop("drop", ())
     bundle, collection = bundle_of(media, method, **({"suppress": "secret"} | more))
-    return release_media(bundle, collection, target, progress=Silent(), **how)[0]
+    # These tests are about sinks: labels stay unless dropped, in their order.
+    keep = [n for n in collection.schema.names if n not in drop]
+    wishes = Wishes.of(keep=keep, drop=drop, keep_labels=True, same_order=True)
+    return release_media(bundle, collection, target, wishes=wishes, progress=Silent(), **how)[0]
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -52,7 +57,8 @@ def test_a_folder_has_numbers_labels_and_one_date(tmp_path: Path) -> None:
     media = people(tmp_path / "faces")
     bundle, collection = bundle_of(media, pattern="{person}_{pose}.png")
     out = tmp_path / "out"
-    done = release_media(bundle, collection, out, drop=frozenset(["person"]), progress=Silent())
+    wishes = Wishes.of(keep=["pose"])  # of six pictures nothing can be measured
+    done = release_media(bundle, collection, out, wishes=wishes, progress=Silent())
     assert done == (6, [])
     found = rows(out / "manifest.csv")
     assert list(found[0]) == ["path", "pose"]
@@ -190,7 +196,7 @@ def test_tables_of_samples(tmp_path: Path, form: str) -> None:
     what is suppressed, and the row without a sound."""
     table = table_of(COLUMNS[form])
     pq.write_table(table, tmp_path / "in.parquet")
-    how: dict[str, Any] = {"kind": "sound", "rate": 8000, "drop": frozenset(["secret"])}
+    how: dict[str, Any] = {"kind": "sound", "rate": 8000, "drop": ("secret",)}
     assert release(tmp_path / "in.parquet", tmp_path / "out.parquet", "mask", **how) == 4
     found, wanted = pq.read_table(tmp_path / "out.parquet"), table.drop_columns("secret")
     assert found.schema.equals(wanted.schema, check_metadata=False)
@@ -240,7 +246,7 @@ def test_arrays(tmp_path: Path, shape: tuple[int, ...]) -> None:
     with (tmp_path / "in.npz").open("wb") as opened:
         np.savez(opened, X=pixels, other=np.zeros(9), **labels)
     kind = "clip" if len(shape) == 5 else "image"
-    how: dict[str, Any] = {"kind": kind, "drop": frozenset(["secret"]), "config": {"kernel": 3}}
+    how: dict[str, Any] = {"kind": kind, "drop": ("secret",), "config": {"kernel": 3}}
     outs = [tmp_path / "one.npz", tmp_path / "two.npz"]
     for out in outs:
         assert release(tmp_path / "in.npz", out, **how) == 4

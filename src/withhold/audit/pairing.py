@@ -79,7 +79,11 @@ def pair(
             f" {len(release):,}; a release has the same records (where it lacks some, an id column"
             " tells which: --id)"
         )
-    if same_order and by is None:
+    rows = getattr(release, "original_rows", None)
+    if rows is not None and by is None and not same_order:
+        release, same_order = _in_original_order(original, release, rows), True
+        notes.append("records were in a random order; matched by the list of rows")
+    elif same_order and by is None:
         _refuse_numbered(original, release)
     name = by or (None if same_order else _id_column(original, release))
     if name is not None:
@@ -117,6 +121,16 @@ def pair(
     if found.identical:
         notes.append("the release is the original: nothing was changed")
     return Pair(original, release, tuple(notes))
+
+
+def _in_original_order(original: Dataset, release: Dataset, rows: npt.NDArray[np.int64]) -> Dataset:
+    """The release in the order of the original; `rows` (n,) are the original rows of its rows."""
+    if not np.array_equal(np.sort(rows), np.arange(len(original))):
+        raise UserError(
+            f"the list of rows of {release.name} does not name each of the {len(original):,}"
+            f" records of {original.name} once; is it of another release?"
+        )
+    return release.rows(np.argsort(rows))
 
 
 def _refuse_numbered(original: Dataset, release: Dataset) -> None:

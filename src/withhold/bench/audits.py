@@ -145,7 +145,7 @@ def _fit_and_audit(
                 progress=progress,
                 journal=journal,
             )
-            draws.append(bundle.release(data, keep_labels=True))
+            draws.append(bundle.release(data, same_order=True))
         release, again = draws[0], draws[1:]
     return evaluate(
         data,

@@ -130,7 +130,8 @@ def _row(
     roles = Roles.of(row.suppress or recipe.suppress or recipe.measure[0], row.preserve)
     hidden = [name for name in recipe.measure if name not in roles.named]
     bundle, seconds = timed_fit(recipe, row, data, roles, progress)
-    release = bundle.release(data, keep_labels=True)
+    # Read inside the house: every label stays, in the order of the data.
+    release = bundle.release(data, keep=data.table.column_names, keep_labels=True, same_order=True)
     both = []
     for name, original, released in (
         ("fitted", data, release),

@@ -211,7 +211,8 @@ def _point(recipe: Recipe, row: Row, data: Dataset, progress: Progress) -> dict[
     roles = Roles.of(name, row.preserve)
     method = row_method(recipe, row)
     bundle, seconds = timed_fit(recipe, row, data, roles, progress)
-    release = bundle.release(data, keep_labels=True)
+    # Read inside the house: every label stays, in the order of the data.
+    release = bundle.release(data, keep=data.table.column_names, keep_labels=True, same_order=True)
     useful = [n for n in recipe.measure if n != name]
     hidden = [n for n in useful if n not in roles.preserve]
     found = _read(release, roles, hidden, recipe, progress)

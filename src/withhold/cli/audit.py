@@ -87,6 +87,13 @@ def audit(
         bool,
         typer.Option("--same-order", help="Vouch that the records of both files are in one order."),
     ] = False,
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            help="Which row became which, as withhold transform lists it; RELEASE.rows.csv beside"
+            " the release is found without asking."
+        ),
+    ] = None,
     average: Annotated[
         str | None,
         typer.Option(help="Average predictions over the records of one source: the column of it."),
@@ -132,6 +139,7 @@ def audit(
     from withhold.certificate import read_certificate
     from withhold.dataset import Dataset
     from withhold.errors import UserError
+    from withhold.release.dataset import with_rows
 
     if output is None:
         raise UserError("no folder for the evidence; name one with -o")
@@ -179,7 +187,8 @@ def audit(
 
     def read(path: Path) -> Dataset:
         found = Dataset.read(path, features=release_features or features, progress=progress)
-        return _same_columns(before, found)
+        found = _same_columns(before, found)
+        return found if same_order or settings.id else with_rows(found, path, rows)
 
     after = None if release is None else read(release)
     if after is not None and release != given[1] and not same_order and settings.id is None:

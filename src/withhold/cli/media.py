@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from withhold.cli.columns import kept_columns, warn_of_columns
 from withhold.cli.options import check_target, choose_progress, print_json
+from withhold.cli.released import said, tell_columns
 from withhold.errors import UserError, did_you_mean, listing
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from withhold.media.samples import Kind
     from withhold.media_bundle import MediaBundle
     from withhold.progress import Progress
+    from withhold.release import Wishes
     from withhold.roles import Roles
 
 
@@ -179,8 +180,7 @@ def transform_media(
     *,
     where: dict[str, Any],
     allow_outside: bool,
-    drop: list[str],
-    keep_labels: bool,
+    wishes: Wishes,
     keep_names: bool,
     strict: bool,
     key: Path | None,
@@ -188,13 +188,15 @@ def transform_media(
     as_json: bool,
 ) -> None:
     """Write a release of media."""
+    from withhold.data.files.rows import rows_path
     from withhold.media.collect import open_media
-    from withhold.media.collect.stored import PATHS
     from withhold.media.folder_sink import names_path
     from withhold.media.sinks import is_of_files
     from withhold.media.to_file import list_skipped
     from withhold.media_bundle import load_media_bundle
     from withhold.media_streaming import release_media
+    from withhold.release import Written
+    from withhold.release.media import decide_media
 
     if output.name in ("", ".."):  # `.` has a name only in full
         output = Path(os.path.realpath(output))
@@ -206,59 +208,38 @@ def transform_media(
     fitted = {k: v for k, v in bundle.input["where"].items() if k in known_ways}
     where = fitted | {k: v for k, v in where.items() if v is not None}
     collection = open_media(media, bundle.kind, stills=False, allow_outside=allow_outside, **where)
-    names = collection.schema.names
-    for column in drop:
-        if column not in names:
-            raise UserError(
-                f"column '{column}' is not in {collection.name}{did_you_mean(column, names)}"
-            )
-    gone = {*drop, *(() if keep_labels else bundle.roles.suppress)}
-    known = bundle.input["columns"]
-    for name in bundle.roles.suppress:
-        if name in known and name not in names:
-            raise UserError(
-                f"{collection.name} has no column '{name}', which the bundle suppresses, so it may"
-                " go out under another name; give the labels as in the fit (--pattern, --column)"
-            )
-    if not keep_labels:
-        gone |= {n for n in names if n not in known}  # nobody looked at them
-    if not keep_names:
-        gone |= {n for n in names if n.lower() in PATHS}
     files = is_of_files(collection)
-    tells, unchecked = kept_columns(collection, bundle.roles, gone)
+    decision = decide_media(bundle, collection, wishes, keep_names=keep_names)
     progress = choose_progress(quiet)
     records, skipped = release_media(
         bundle,
         collection,
         output,
-        drop=frozenset(gone),
+        wishes=wishes,
+        decision=decision,
         keep_names=keep_names,
         strict=strict,
         progress=progress,
     )
+    rows = None if files or wishes.same_order else rows_path(output)
+    written = Written(records, decision, decision.leaving, wishes.same_order, rows, None, None)
     listed = list_skipped(skipped, output.with_name(f"{output.name}.left-out.csv"))
-    left_out = [c for c in names if c in gone]
     if as_json:
         print_json(
-            {
-                "release": str(output),
-                "records": records,
-                "dropped": left_out,
+            {"release": str(output), "records": records}
+            | said(written)
+            | {
                 "skipped": len(skipped),
                 "left_out": None if listed is None else str(listed),
                 "names": str(names_path(output)) if files and not keep_names else None,
-                "tells": tells,
-                "unchecked": unchecked,
             }
         )
     elif not quiet:
-        without = f" (left out: {', '.join(left_out)})" if left_out else ""
-        typer.echo(f"{output}: {records:,} {bundle.kind}s{without}")
+        tell_columns(f"{output}: {records:,} {bundle.kind}s", written, files=files)
         if files and not keep_names:
             typer.echo(f"{names_path(output)}: which file became which; it stays in the house")
         if skipped:
             typer.echo(f"{len(skipped):,} could not be released, see {listed}")
-    warn_of_columns(tells, unchecked, "no labels, or none of what is suppressed", progress)
 
 
 def features_for_audit(

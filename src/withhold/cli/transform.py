@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from withhold.cli.columns import warn_of_columns
 from withhold.cli.media import transform_media
 from withhold.cli.options import (
     AllowOutside,
@@ -19,9 +18,11 @@ from withhold.cli.options import (
     Quiet,
     Rate,
     check_dataset_target,
+    check_target,
     choose_progress,
     print_json,
 )
+from withhold.cli.released import said, tell_columns
 from withhold.errors import UserError
 
 if TYPE_CHECKING:
@@ -39,12 +40,24 @@ def transform(
         bool,
         typer.Option(
             "--keep-labels",
-            help="Keep the suppressed attributes, and the names of files, in the release.",
+            help="Keep the suppressed attributes and copies of them, for work inside the house.",
         ),
     ] = False,
     drop: Annotated[
-        str, typer.Option(help="Other columns to leave out of the release, comma-separated.")
-    ] = "",
+        list[str] | None,
+        typer.Option(help="Columns to leave out, comma-separated; repeatable."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns to take along whatever they tell, comma-separated; repeatable. The"
+            " certificate does not cover them."
+        ),
+    ] = None,
+    same_order: Annotated[
+        bool,
+        typer.Option("--same-order", help="Keep the order of the rows, which may tell of people."),
+    ] = False,
     shape: Annotated[
         str,
         typer.Option(
@@ -70,18 +83,23 @@ def transform(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Write the release: modified features, without the columns of the suppressed attributes.
+    """Write the release: what the method made, and the columns that tell nothing.
+
+    Every other column is measured on these records. Suppressed attributes, groups, ids, names of
+    files, bytes, copies of the features and columns that tell of a suppressed attribute are left
+    out and named. The rows leave in a random order; NAME.rows.csv says which is which and stays in
+    the house. NAME.certificate.json says what is proved of these rows.
 
     Of a bundle for media: media of the same kind and form, with nothing in them but the sample
     (sound becomes mono, clips are silent). Files get numbers for names; RELEASE.names.csv says
     which is which, and RELEASE.left-out.csv what could not be released, and why.
     """
     from withhold.bundle import load_bundle
+    from withhold.certificate.release_file import certificate_path
     from withhold.data.files import open_source
-    from withhold.media.collect.collection import FILE
-    from withhold.media.extract import METADATA
+    from withhold.data.files.rows import rows_path
     from withhold.media_bundle import holds_media
-    from withhold.streaming import check_shape, codes_path, stream
+    from withhold.release import Wishes, check_shape, codes_path, release_file
 
     of_media = {
         "--pattern": pattern is not None,
@@ -93,6 +111,9 @@ def transform(
     }
     of_features = {"--features": features is not None, "--as": shape != "code"}
     changes_media = holds_media(bundle)
+    wishes = Wishes.of(
+        keep=keep or [], drop=drop or [], keep_labels=keep_labels, same_order=same_order
+    )
     for option, given in (of_features if changes_media else of_media).items():
         if given:
             what = "media" if changes_media else "features"
@@ -104,8 +125,7 @@ def transform(
             output,
             where={"pattern": pattern, "column": column, "rate": rate},
             allow_outside=allow_outside,
-            drop=[c.strip() for c in drop.split(",") if c.strip()],
-            keep_labels=keep_labels,
+            wishes=wishes,
             keep_names=keep_names,
             strict=strict,
             key=key,
@@ -123,44 +143,24 @@ def transform(
     form = check_shape(loaded, shape)
     if form == "index":
         check_dataset_target(codes_path(output), data, output)
+    for beside in (certificate_path(output), rows_path(output)):
+        check_target(beside, data, output)
     source = open_source(data)
-    progress = choose_progress(quiet)
-    names = source.schema.names
-    gone = [] if keep_labels else [c for c in loaded.label_columns if c in names]
-    if FILE in names and METADATA in (source.schema.metadata or {}) and not keep_labels:
-        gone.append(FILE)  # what files are called tells of people
-    gone += [c for c in _asked(drop, names, source.name) if c not in gone]
-    spec = features or loaded.feature_spec
-    records = stream(
-        loaded, source, output, features=spec, drop=gone, progress=progress, shape=form
+    written = release_file(
+        loaded,
+        source,
+        output,
+        wishes,
+        features=features or loaded.feature_spec,
+        progress=choose_progress(quiet),
+        shape=form,
     )
-    kept = {
-        attribute: {c: rate for c, rate in columns.items() if c in names and c not in gone}
-        for attribute, columns in loaded.tells.items()
-    }
-    known = {*loaded.checked_columns, *loaded.input["columns"], *gone, "split"}
-    unchecked = [c for c in names if c not in known]
     if as_json:
-        result = {"release": str(output), "records": records, "dropped": gone}
-        result |= {"codes": str(codes_path(output))} if form == "index" else {}
-        print_json(result | {"tells": kept, "unchecked": unchecked})
+        print_json({"release": str(output), "records": written.records} | said(written))
     elif not quiet:
-        without = f" (left out: {', '.join(gone)})" if gone else ""
-        typer.echo(f"{output}: {records:,} records{without}")
-        if form == "index":
-            typer.echo(_compact(loaded, records, output, codes_path(output)))
-    warn_of_columns(kept, unchecked, "no labels, or not in the fitted data", progress)
-
-
-def _asked(drop: str, names: list[str], name: str) -> list[str]:
-    """The columns of --drop, checked."""
-    from withhold.errors import did_you_mean
-
-    columns = [c.strip() for c in drop.split(",") if c.strip()]
-    for column in columns:
-        if column not in names:
-            raise UserError(f"column '{column}' is not in {name}{did_you_mean(column, names)}")
-    return columns
+        tell_columns(f"{output}: {written.records:,} records", written)
+        if written.codes is not None:
+            typer.echo(_compact(loaded, written.records, output, written.codes))
 
 
 def _compact(bundle: Bundle, records: int, output: Path, codes: Path) -> str:

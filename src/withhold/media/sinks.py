@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,15 +15,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.atomic import write_bytes
+from withhold.atomic import write_bytes, writing_to
 from withhold.data.files import Sink, check_sink, open_sink
+from withhold.data.files.rows import rows_path, write_rows
+from withhold.data.files.shuffle import Shuffle
 from withhold.errors import UserError
 from withhold.media.collect.arrays import Arrays
 from withhold.media.collect.collection import Collection, Item
 from withhold.media.collect.folder import Folder
 from withhold.media.collect.stored import MULAW, Stored
 from withhold.media.encode import encode, suffix_for
-from withhold.media.folder_sink import FolderSink
+from withhold.media.folder_sink import DATE, FolderSink, dealt
 from withhold.media.media_sink import MediaSink
 from withhold.media.samples import Clip, Picture, Sample, Sound
 
@@ -35,17 +38,34 @@ _TABLES = (".parquet", ".pq", ".npz", ".csv")
 class TableSink(MediaSink):
     """A Parquet file like the one the media came from."""
 
-    def __init__(self, target: Path, stored: Stored, drop: frozenset[str]) -> None:
+    def __init__(
+        self,
+        target: Path,
+        stored: Stored,
+        drop: frozenset[str],
+        places: npt.NDArray[np.int64] | None = None,
+    ) -> None:
         super().__init__(drop)
-        self.stored = stored
+        self.stored, self.target, self.places = stored, target, places
+        self.originals: list[int] = []
         keep = [f for f in stored.source.schema if f.name == stored.column or f.name not in drop]
         self.schema = pa.schema([f.remove_metadata() for f in keep])
         self.sink: Sink = open_sink(target, self.schema)
+        # Rows wait here until all are there, and then leave in the order of their places.
+        self.folder = self.target.with_name(f".{self.target.name}.rows")
+        self.shuffle = Shuffle(
+            self.schema, self.folder, rows=len(stored), size=stored.path.stat().st_size
+        )
         self.held: list[dict[str, Any]] = []
+        self.held_places: list[int] = []
         self.size = 0
 
     def __enter__(self) -> Self:
         self.sink.__enter__()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        with writing_to(self.folder):
+            self.folder.mkdir()
+        self.shuffle.__enter__()
         return self
 
     def encoded(self, place: int, item: Item, sample: Sample) -> Any:
@@ -70,6 +90,8 @@ class TableSink(MediaSink):
     def put(self, place: int, item: Item, made: Any) -> None:
         """Hold a row; write some at a time."""
         self.held.append({**self.labels(item), self.stored.column: made})
+        self.held_places.append(place if self.places is None else int(self.places[place]))
+        self.originals.append(place)
         held = made["bytes"] if isinstance(made, dict) else made
         self.size += held.nbytes if isinstance(held, np.ndarray) else len(held)
         if len(self.held) >= _ROWS or self.size >= _BYTES:
@@ -77,8 +99,9 @@ class TableSink(MediaSink):
 
     def _flush(self) -> None:
         if self.held:
-            self.sink.write(pa.RecordBatch.from_pylist(self.held, schema=self.schema))
-            self.held, self.size = [], 0
+            batch = pa.RecordBatch.from_pylist(self.held, schema=self.schema)
+            self.shuffle.write(batch, np.array(self.held_places, np.int64))
+            self.held, self.held_places, self.size = [], [], 0
 
     def __exit__(
         self,
@@ -89,20 +112,35 @@ class TableSink(MediaSink):
         try:
             if kind is None:
                 self._flush()
+                for batch in self.shuffle.batches():
+                    self.sink.write(batch)
+                if self.places is not None:
+                    list_rows(self.target, self.originals, self.places)
         except BaseException as failed:
             self.sink.__exit__(type(failed), failed, None)
             raise
+        finally:
+            self.shuffle.__exit__()
+            shutil.rmtree(self.folder, ignore_errors=True)
         self.sink.__exit__(kind, error, trace)
+        if kind is None:
+            os.utime(self.target, (DATE, DATE))
 
 
 class ArraySink(MediaSink):
     """An npz like the one the pixels came from."""
 
-    def __init__(self, target: Path, arrays: Arrays, drop: frozenset[str]) -> None:
+    def __init__(
+        self,
+        target: Path,
+        arrays: Arrays,
+        drop: frozenset[str],
+        places: npt.NDArray[np.int64] | None = None,
+    ) -> None:
         super().__init__(drop)
-        self.target, self.arrays = target, arrays
+        self.target, self.arrays, self.places = target, arrays, places
         self.held: list[Any] = []
-        self.places: list[int] = []
+        self.originals: list[int] = []
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +156,7 @@ class ArraySink(MediaSink):
     def put(self, place: int, item: Item, made: Any) -> None:
         """Hold one."""
         self.held.append(made)
-        self.places.append(place)
+        self.originals.append(place)
 
     def __exit__(
         self,
@@ -129,9 +167,22 @@ class ArraySink(MediaSink):
         if kind is not None:
             return
         names = [n for n in self.arrays.table.column_names if n not in self.drop]
+        order = np.arange(len(self.held))
+        if self.places is not None:
+            order = np.argsort(self.places[self.originals])
+            list_rows(self.target, self.originals, self.places)
+        rows = np.asarray(self.originals, np.int64)[order]
         with np.load(self.arrays.path, allow_pickle=False) as file:
-            labels = {n: file[n][self.places] for n in names}  # of the type that they had
-        write_bytes(self.target, _npz({self.arrays.column: np.stack(self.held)} | labels))
+            labels = {n: file[n][rows] for n in names}  # of the type that they had
+        media = np.stack([self.held[i] for i in order])
+        write_bytes(self.target, _npz({self.arrays.column: media} | labels))
+        os.utime(self.target, (DATE, DATE))
+
+
+def list_rows(target: Path, originals: list[int], places: npt.NDArray[np.int64]) -> None:
+    """Write which item became which row, beside the release."""
+    rows = np.asarray(originals, np.int64)
+    write_rows(rows_path(target, len(rows)), rows[np.argsort(places[rows])])
 
 
 def is_of_files(collection: Collection) -> bool:
@@ -148,18 +199,23 @@ def open_media_sink(
     *,
     key: bytes = bytes(32),
     keep_names: bool = False,
+    same_order: bool = False,
 ) -> MediaSink:
-    """A sink for the release of a collection: of the collection's own form."""
+    """A sink for the release of a collection: of the collection's own form.
+
+    Rows of a table or an npz get their places by the key, unless `same_order`.
+    """
+    places = None if same_order else dealt(len(collection), key)
     if isinstance(collection, Stored) and collection.form != "path":
         if target.suffix.lower() not in (".parquet", ".pq"):
             raise UserError(f"{collection.name} holds its media in a column, and so does its"
                             " release: name it .parquet")  # fmt: skip
-        return TableSink(target, collection, drop)
+        return TableSink(target, collection, drop, places)
     if isinstance(collection, Arrays):
         if target.suffix.lower() != ".npz":
             raise UserError(f"{collection.name} is an npz, and so is its release: name it .npz")
         check_sink(target)
-        return ArraySink(target, collection, drop)
+        return ArraySink(target, collection, drop, places)
     _check_folder(collection, target)
     sink = FolderSink(
         target, plan, drop, collection.kind, items=len(collection), key=key, keep_names=keep_names

@@ -167,7 +167,8 @@ def test_a_dataset_brings_its_labels_and_loses_them(data: Dataset) -> None:
     assert "who" not in released.table.column_names
     modifier = bundle.modifier
     assert isinstance(modifier, CodebookModifier)
-    np.testing.assert_array_equal(released.x, modifier.codes[draw(modifier, data)])
+    expected = modifier.codes[draw(modifier, data)]
+    np.testing.assert_array_equal(released.x, expected[released.original_rows])
     with pytest.raises(UserError, match="needs the column who"):
         bundle.release(data.without(["who"]))
 
@@ -251,14 +252,20 @@ def test_equal_records_get_different_samples(data: Dataset, plain: CodebookModif
 
 
 @pytest.mark.parametrize("cut", [1, 300, 799])
-def test_a_sample_belongs_to_its_place_in_the_data(
+def test_a_sample_belongs_to_its_row_and_not_to_its_place(
     data: Dataset, plain: CodebookModifier, cut: int
 ) -> None:
-    """In pieces or at once is the same, wherever the data is cut."""
-    rest = plain.sample(data.x[cut:], first_row=cut)
-    np.testing.assert_array_equal(plain.sample(data.x)[cut:], rest)
-    far = [plain.sample(data.x[:1], first_row=row) for row in (0, 1 << 20, 1 << 24, (1 << 24) + 1)]
-    assert len(np.unique(np.concatenate(far), axis=0)) == 4
+    """In pieces, at once or shuffled is the same; another nonce gives another member."""
+    rng = np.random.default_rng(0)
+    nonces = rng.integers(0, 2**64, (len(data), 2), dtype=np.uint64)
+    whole = plain.sample(data.x, nonces=nonces)
+    rest = plain.sample(data.x[cut:], nonces=nonces[cut:])
+    np.testing.assert_array_equal(whole[cut:], rest)
+    order = rng.permutation(len(data))
+    np.testing.assert_array_equal(whole[order], plain.sample(data.x[order], nonces=nonces[order]))
+    far = [np.uint64([[0, 0]]), np.uint64([[0, 1]]), np.uint64([[1, 0]]), np.uint64([[0, 2**63]])]
+    members = [plain.sample(data.x[:1], nonces=nonce) for nonce in far]
+    assert len(np.unique(np.concatenate(members), axis=0)) == 4
 
 
 def test_equal_records_are_no_easier_to_read_from_a_sample_than_from_codes() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from pydantic import Field
 from torch import Tensor
@@ -138,18 +139,26 @@ class CodebookModifier(Channel):
         return s
 
     def sample(
-        self, x: FloatArray, labels: Labels | None = None, *, first_row: int = 0
+        self,
+        x: FloatArray,
+        labels: Labels | None = None,
+        *,
+        nonces: npt.NDArray[np.uint64] | None = None,
     ) -> FloatArray:
         """A member made up near the code: c_J + e spread, e standard normal, (n, d).
 
-        e comes from the key and the record's place in the data, not from the record: equal records
-        get different members, so a member tells of its record what its code tells and no more.
+        e comes from the key, the record and a nonce (n, 2) that tells equal records apart: equal
+        records get different members, so a member tells of its record what its code tells and no
+        more. A nonce belongs to the row, not to its place: shuffled rows get the same members.
+        Without nonces, equal records of x are counted.
         """
         x, labels = self._checked(x, labels)
         if len(x) == 0:
             return np.empty((0, self.dimension), np.float32)
-        place = first_row + np.arange(len(x))
-        rows = np.stack([place >> 20, place & 0xFFFFF], axis=1).astype(np.float32)
+        nonces = _counted(x) if nonces is None else nonces
+        # As 16-bit pieces, which float32 holds exactly.
+        pieces = [(nonces >> np.uint64(s)) & np.uint64(0xFFFF) for s in (0, 16, 32, 48)]
+        rows = np.concatenate([x, *(p.astype(np.float32) for p in pieces)], axis=1)
         noise = keyed_normal(other_key(self.key, "sample"), rows, len(self.book.spread))
         # einsum adds up each record by itself; a matrix product rounds by how many there are.
         around = np.einsum("nk,kd->nd", noise, self.book.spread)
@@ -218,3 +227,14 @@ def _merge(arrays: Arrays, codes: int) -> IntArray | None:
             " bundle, or fit again"
         )
     return np.array(merge)
+
+
+def _counted(x: FloatArray) -> npt.NDArray[np.uint64]:
+    """A nonce for each record (n, 1): how many equal records stand before it."""
+    _, value = np.unique(x + np.float32(0), axis=0, return_inverse=True)
+    value = value.reshape(-1)
+    order = np.argsort(value, kind="stable")
+    starts = np.searchsorted(value[order], np.arange(int(value.max(initial=-1)) + 1))
+    found = np.empty(len(x), np.uint64)
+    found[order] = np.arange(len(x)) - starts[value[order]]
+    return found[:, None]

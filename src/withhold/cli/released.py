@@ -1,0 +1,57 @@
+"""What a command says about a release: which columns left, which did not, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from withhold.release import Written
+
+
+def said(written: Written) -> dict[str, Any]:
+    """For --json."""
+    decision = written.decision
+    return {
+        "columns": written.columns,
+        "dropped": list(decision.left_out),
+        "left_out_because": decision.left_out,
+        "kept_by_name": decision.kept_by_name,
+        "tells": decision.tells,
+        "unchecked": decision.unchecked,
+        "same_order": written.same_order,
+        **{
+            name: None if path is None else str(path)
+            for name, path in (
+                ("rows", written.rows),
+                ("certificate", written.certificate),
+                ("codes", written.codes),
+            )
+        },
+    }
+
+
+def tell_columns(headline: str, written: Written, *, files: bool = False) -> None:
+    """On the screen: one line for the release, one for each column that was left out."""
+    decision = written.decision
+    order = "the order of the original" if written.same_order else "a random order"
+    held = f" with {', '.join(written.columns)}" if written.columns else ""
+    typer.echo(f"{headline}{held}" if files else f"{headline}{held}; rows in {order}")
+    if decision.left_out:
+        width = max(len(name) for name in decision.left_out)
+        typer.echo("left out:")
+        for name, why in decision.left_out.items():
+            typer.echo(f"  {name:<{width}}  {why}")
+        if any(not c.leaves and c.rule not in FINAL for c in decision.columns):
+            typer.echo("--keep COLUMN takes one along; the certificate then does not cover it")
+    if decision.kept_by_name:
+        names = ", ".join(decision.kept_by_name)
+        typer.echo(f"warning: kept by name, and not covered by the certificate: {names}", err=True)
+    if written.rows is not None:
+        typer.echo(f"{written.rows}: which row became which; it stays in the house")
+    if written.certificate is not None:
+        typer.echo(f"{written.certificate}: what is proved of these rows")
+
+
+FINAL = ("suppressed", "copy", "dropped")  # rules that --keep does not overrule

@@ -1,0 +1,104 @@
+"""The certificate of the rows that leave, made while they are released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold import __version__
+from withhold.attribute import Attribute
+from withhold.bundle import Bundle
+from withhold.certificate.given import ReleaseTally
+from withhold.certificate.release_file import ReleaseCertificate, ReleasedFile, attribute_claims
+from withhold.certificate.released import digests
+from withhold.methods import Channel
+from withhold.release.policy import Decision, labels_of
+
+
+class Certifier:
+    """Counts the codes of the rows that leave; of a method without codes it certifies nothing."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+        self.tally: ReleaseTally | None = None
+        if isinstance(bundle.modifier, Channel):
+            roles = bundle.roles
+            self.tally = ReleaseTally(
+                codes=len(bundle.modifier.codes), suppress=roles.suppress, preserve=roles.preserve
+            )
+
+    def add(
+        self,
+        drawn: npt.NDArray[np.int64] | None,
+        table: pa.Table,
+        multilabel: Mapping[str, Sequence[str]],
+        name: str,
+    ) -> None:
+        """Rows that leave: their codes, and the columns of the source that hold their labels."""
+        if self.tally is None or drawn is None:
+            return
+        roles = self.bundle.roles
+        labels: dict[str, Attribute] = labels_of(roles.named, table, multilabel, name)
+        self.tally.add(drawn, labels)
+
+    def certificate(
+        self,
+        decision: Decision,
+        *,
+        name: str,
+        sha256: str | None,
+        records: int,
+        columns: list[str],
+        same_order: bool,
+    ) -> ReleaseCertificate | None:
+        """What is proved of the release, signed with the key of the bundle."""
+        modifier = self.bundle.modifier
+        if self.tally is None or not isinstance(modifier, Channel):
+            return None
+        claims = self.tally.claims()
+        later = (self.bundle.certificate or {}).get("attributes")
+        found = ReleaseCertificate(
+            schema=2,
+            version=__version__,
+            method=self.bundle.method,
+            codes=len(modifier.codes),
+            code_digests=digests(modifier.codes),
+            release=ReleasedFile(
+                name=name,
+                sha256=sha256,
+                records=records,
+                columns=tuple(columns),
+                kept_by_name=tuple(decision.kept_by_name),
+                left_out=decision.left_out,
+                same_order=same_order,
+            ),
+            attributes=attribute_claims(
+                claims, self.tally.reasons, later, self.bundle.roles.suppress
+            ),
+            notes=tuple(_notes(decision, same_order)),
+        )
+        return found.signed(modifier.key)
+
+
+def _notes(decision: Decision, same_order: bool) -> list[str]:
+    found = []
+    measured = [c.column for c in decision.columns if c.leaves and c.rule == "harmless"]
+    if measured:
+        found.append(
+            f"Columns {', '.join(measured)} leave because they were measured to tell nothing of the"
+            " suppressed attributes, alone and together. That is a measurement, not a proof."
+        )
+    if decision.kept_by_name:
+        found.append(
+            f"Columns {', '.join(decision.kept_by_name)} were kept by name. This certificate does"
+            " not cover them."
+        )
+    if same_order:
+        found.append(
+            "The rows are in the order of the original. This certificate does not cover what that"
+            " order tells."
+        )
+    return found

@@ -1,0 +1,178 @@
+"""A release in memory: the same policy, order and certificate as of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold.bundle import Bundle
+from withhold.certificate.release_file import ReleaseCertificate, certificate_path
+from withhold.data.files.rows import find_rows, read_rows, rows_path, write_rows
+from withhold.dataset import Dataset, Rows
+from withhold.errors import UserError
+from withhold.progress import Progress, Silent
+from withhold.release.certificate import Certifier
+from withhold.release.files import making, sha256_of
+from withhold.release.modify import modified
+from withhold.release.order import occurrences, shuffled_places
+from withhold.release.policy import decide
+from withhold.release.stream import subject_of
+from withhold.release.survey import survey
+from withhold.release.wishes import Wishes
+from withhold.tables import bare_schema, bare_table
+
+_ROWS = 16384
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedDataset(Dataset):
+    """A dataset that may leave, and what only the house should know of it.
+
+    left_out: the columns that were left out, each with the reason; kept_by_name: the columns that
+    the user kept and no certificate covers; original_rows (n,): the row of the original that each
+    row was; certificate: what is proved of these rows, None where the method has no codes.
+    """
+
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    kept_by_name: tuple[str, ...] = ()
+    original_rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    same_order: bool = False
+    certificate: ReleaseCertificate | None = None
+    key: bytes = field(default=b"", repr=False)  # signs the certificate when it is written
+
+    def rows(self, rows: Rows) -> ReleasedDataset:
+        """Some of the records, in the order given."""
+        index = np.flatnonzero(rows) if rows.dtype == bool else np.asarray(rows, np.int64)
+        some = super().rows(index)
+        assert isinstance(some, ReleasedDataset)
+        # A certificate is about all of the rows.
+        return replace(some, original_rows=self.original_rows[index], certificate=None)
+
+    def write(self, path: str | Path) -> None:
+        """Write to Parquet, CSV or npz, by suffix, with the list of original rows beside it."""
+        output = Path(path)
+        with making(output) as folder:
+            super().write(folder / output.name)
+            if self.certificate is not None:
+                certificate_path(folder / output.name).write_bytes(
+                    self._certified(folder / output.name)
+                )
+            if not self.same_order:
+                write_rows(folder / rows_path(output, len(self)).name, self.original_rows)
+
+    def _certified(self, path: Path) -> bytes:
+        """The certificate with the name and the digest of the file."""
+        assert self.certificate is not None
+        file = self.certificate.release.model_copy(
+            update={"name": path.name, "sha256": sha256_of(path)}
+        )
+        found = self.certificate.model_copy(update={"release": file, "signature": None})
+        return found.signed(self.key).json_bytes()
+
+
+def release_dataset(
+    bundle: Bundle,
+    dataset: Dataset,
+    *,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    keep_labels: bool = False,
+    same_order: bool = False,
+    progress: Progress | None = None,
+) -> ReleasedDataset:
+    """The dataset that leaves the house: what the method made, and columns that tell nothing.
+
+    `released.left_out` says which columns were left out, and why; `keep` takes columns along, which
+    the certificate then does not cover. The rows are in a keyed random order unless `same_order`.
+    """
+    wishes = Wishes.of(keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order)
+    key = bundle.modifier.key
+    starts = range(0, len(dataset), _ROWS)
+    found = survey(
+        ((dataset.x[at : at + _ROWS], dataset.table.slice(at, _ROWS)) for at in starts), key
+    )
+    subject = subject_of(bundle, dataset.schema, dataset.layout, found.table, found.x, dataset.name)
+    subject = replace(
+        subject,
+        multilabel={**dataset.multilabel, **subject.multilabel},
+        group=subject.group or dataset.group,
+    )
+    decision = decide(subject, wishes)
+    there = [
+        n
+        for n in bundle.modifier.needs
+        if n in {*dataset.attribute_names, *dataset.table.column_names}
+    ]
+    nonces = np.stack([found.digests, occurrences(found.digests).astype(np.uint64)], axis=1)
+    x, drawn = modified(
+        bundle,
+        dataset.x,
+        {n: dataset.attribute(n) for n in there},
+        shape="code",
+        nonces=nonces,
+        name=dataset.name,
+        done=0,
+    )
+    certifier = Certifier(bundle)
+    certifier.add(drawn, dataset.table, subject.multilabel, dataset.name)
+    places = shuffled_places(found.digests, key)
+    order = np.arange(len(dataset)) if same_order else np.argsort(places)
+    released = _without(dataset.with_features(x), list(decision.left_out)).rows(order)
+    left = ", ".join(f"{c} ({why})" for c, why in decision.left_out.items())
+    if left:
+        (progress or Silent()).say(f"left out of the release: {left}")
+    return ReleasedDataset(
+        **{f.name: getattr(released, f.name) for f in fields(Dataset)},
+        left_out=decision.left_out,
+        kept_by_name=tuple(decision.kept_by_name),
+        original_rows=order,
+        same_order=same_order,
+        certificate=certifier.certificate(
+            decision,
+            name=dataset.name,
+            sha256=None,
+            records=len(dataset),
+            columns=released.schema.names,
+            same_order=same_order,
+        ),
+        key=key,
+    )
+
+
+def with_rows(dataset: Dataset, release: Path, rows: Path | None = None) -> Dataset:
+    """A release that was read from a file, with its list of rows: `rows`, or the one beside it."""
+    rows = rows or find_rows(release)
+    if rows is None:
+        return dataset
+    originals = read_rows(rows)
+    if len(originals) != len(dataset):
+        raise UserError(
+            f"{rows} lists {len(originals):,} rows and {release} has {len(dataset):,}; give the"
+            " list of this release with --rows"
+        )
+    return ReleasedDataset(
+        **{f.name: getattr(dataset, f.name) for f in fields(Dataset)}, original_rows=originals
+    )
+
+
+def _without(dataset: Dataset, gone: Sequence[str]) -> Dataset:
+    """The dataset without these columns, by column, however it was read."""
+    lost = {*gone}
+    keep = [c for c in dataset.table.column_names if c not in lost]
+    schema = pa.schema([f for f in dataset.schema if f.name not in lost])
+    multilabel = {k: v for k, v in dataset.multilabel.items() if not lost & {k, *v}}
+    kept = {*keep, *multilabel}
+    return replace(
+        dataset,
+        table=dataset.table.select(keep) if keep else bare_table(len(dataset)),
+        schema=bare_schema(schema),
+        group=None if dataset.group in lost else dataset.group,
+        exclude=frozenset(c for c in dataset.exclude if c not in lost),
+        multilabel=multilabel,
+        _encoded={k: v for k, v in dataset._encoded.items() if k in kept},
+    )

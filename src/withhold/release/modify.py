@@ -1,0 +1,69 @@
+"""What a modifier makes of some records, in the shape that was asked for."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.bundle import Bundle
+from withhold.errors import UserError
+from withhold.methods import Channel
+from withhold.methods.codebook import CodebookModifier
+
+FloatArray = npt.NDArray[np.float32]
+Shape = Literal["code", "sample", "index"]
+INDEX = "code"  # the column of a release of numbers
+
+
+def check_shape(bundle: Bundle, shape: str) -> Shape:
+    """Refuse a shape that the bundle's releases cannot take."""
+    if shape not in get_args(Shape):
+        raise UserError(f"a release cannot be made as '{shape}'; --as takes code, sample or index")
+    kinds = {"index": Channel, "sample": CodebookModifier}
+    if shape in kinds and not isinstance(bundle.modifier, kinds[shape]):
+        raise UserError(
+            f"method '{bundle.method}' has no codes to release as {shape}; leave out --as, or use"
+            " method codebook"
+        )
+    return shape  # type: ignore[return-value]
+
+
+def modified(
+    bundle: Bundle,
+    x: FloatArray,
+    labels: dict[str, Attribute],
+    *,
+    shape: Shape,
+    nonces: npt.NDArray[np.uint64],
+    name: str,
+    done: int,
+) -> tuple[FloatArray, npt.NDArray[np.int64] | None]:
+    """Features x': (n, d) and, of a channel, the code of each record (n,).
+
+    nonces: (n, 2) tell equal records apart for `sample`; they depend on the row, not on its place.
+    """
+    modifier = bundle.modifier
+    if x.shape[1] != modifier.dimension:
+        raise UserError(
+            f"{name} has {x.shape[1]:,} features, the bundle was fitted on"
+            f" {modifier.dimension:,}; name the same ones with --features"
+        )
+    drawn = modifier.draw(x, labels) if isinstance(modifier, Channel) else None
+    if shape == "sample":
+        assert isinstance(modifier, CodebookModifier)
+        made = modifier.sample(x, labels, nonces=nonces)
+    elif drawn is not None:
+        assert isinstance(modifier, Channel)
+        made = modifier.codes[drawn]
+    else:
+        made = modifier.transform(x, labels)
+    if not np.isfinite(made).all():
+        row = done + int(np.argmin(np.isfinite(made).all(axis=1)))
+        raise UserError(
+            f"row {row} of {name} (the first row is 0) is too large to be modified:"
+            " its release would be NaN or infinite; drop the row"
+        )
+    return made, drawn

@@ -1,0 +1,55 @@
+"""The order of the rows of a release: random to everybody without the key.
+
+It follows from the key and the content of the rows, never from their order in the source: shuffled
+input gives the same release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.uint32]
+
+
+def shuffled_places(digests: Words, key: bytes) -> Places:
+    """The place of each row in the release, (n,): rows sorted by a keyed mix of their digests.
+
+    The mix depends on all digests together, so that two releases of overlapping data do not show
+    their common rows in a common order. Equal rows stay in the order of the source; they are
+    released alike, so that this cannot be seen.
+    """
+    total = np.add.reduce(digests, dtype=np.uint64) if len(digests) else np.uint64(0)
+    about = int(total).to_bytes(8, "little") + len(digests).to_bytes(8, "little")
+    own = hashlib.blake2b(b"withhold order" + about, key=key[:64], digest_size=16).digest()
+    first, second = np.frombuffer(own, "<u8")
+    mixed = _mix(_mix(digests ^ first) + second)
+    places = np.empty(len(digests), np.int64)
+    places[np.argsort(mixed, kind="stable")] = np.arange(len(digests))
+    return places
+
+
+def occurrences(digests: Words) -> Counts:
+    """For each row, how many equal rows stand before it, (n,)."""
+    order = np.argsort(digests, kind="stable")
+    ordered = digests[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(digests)]
+    lengths = np.diff(np.append(starts, len(digests)))
+    found = np.empty(len(digests), np.uint32)
+    found[order] = np.arange(len(digests)) - np.repeat(starts, lengths)
+    return found
+
+
+def _mix(words: Words) -> Words:
+    """The finaliser of SplitMix64: a bijection of 64-bit words whose output looks random."""
+    with np.errstate(over="ignore"):
+        words = words ^ (words >> np.uint64(30))
+        words = words * np.uint64(0xBF58476D1CE4E5B9)
+        words = words ^ (words >> np.uint64(27))
+        words = words * np.uint64(0x94D049BB133111EB)
+        mixed: Words = words ^ (words >> np.uint64(31))
+    return mixed

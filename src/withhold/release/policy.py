@@ -1,0 +1,209 @@
+"""The release policy: which columns leave, and why the others do not. Every door asks here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold.attribute import Attribute, encode, gather
+from withhold.columns import Measured, kind_of, measure_columns
+from withhold.errors import UserError, did_you_mean
+from withhold.release.wishes import Wishes
+from withhold.tables import RECORD, encode_any
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class ColumnDecision:
+    """Whether a column leaves, and why, in plain words; `rule` is the reason in one word."""
+
+    column: str
+    leaves: bool
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What leaves: a decision for every column of the source, in its order."""
+
+    columns: tuple[ColumnDecision, ...]
+    tells: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def leaving(self) -> list[str]:
+        """The columns of the source that are in the release."""
+        return [c.column for c in self.columns if c.leaves]
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The other columns, each with the reason."""
+        return {c.column: c.reason for c in self.columns if not c.leaves}
+
+    @property
+    def kept_by_name(self) -> list[str]:
+        """Columns that leave because the user said so: no certificate covers them."""
+        return [c.column for c in self.columns if c.leaves and c.rule == "kept"]
+
+    @property
+    def unchecked(self) -> list[str]:
+        """Columns that were left out because they could not be checked."""
+        return [c.column for c in self.columns if c.rule == "unchecked"]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What a decision is about: a sample of the records, and what the bundle knows of them.
+
+    schema: all columns of the source; made: those that the method makes (features or media);
+    table: a sample of the other columns; x: (m, d) the original features of the first m records
+    of the sample; harmless: columns that the fit measured to tell nothing, and their kinds; tells:
+    columns that the fit found to tell, with the accuracy.
+    """
+
+    name: str
+    schema: pa.Schema
+    made: tuple[str, ...]
+    table: pa.Table
+    suppress: tuple[str, ...]
+    label_columns: tuple[str, ...] = ()
+    group: str | None = None
+    multilabel: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    x: FloatArray | None = None
+    harmless: Mapping[str, str] = field(default_factory=dict)
+    tells: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def decide(subject: Subject, wishes: Wishes) -> Decision:
+    """Decide for every column.
+
+    What the method made leaves. Suppressed columns and copies of them leave with `keep_labels`
+    alone. Of the others those leave that were measured to tell nothing of any suppressed attribute
+    on these records or, where these have no labels, in the fit; and those named in `keep`.
+    """
+    names = [n for n in subject.schema.names if n != RECORD]
+    for asked in (*wishes.keep, *wishes.drop):
+        if asked not in {*names, RECORD}:
+            raise UserError(
+                f"column '{asked}' is not in {subject.name}{did_you_mean(asked, names)}"
+            )
+    labels = {*subject.suppress, *subject.label_columns}
+    labels |= {c for s in subject.suppress for c in subject.multilabel.get(s, ())}
+    found: dict[str, ColumnDecision] = {}
+    for name in names:
+        known = _by_name(name, name in labels, subject, wishes)
+        if known is not None:
+            found[name] = known
+    rest = [n for n in names if n not in found or found[n].rule == "kept"]
+    measured, absent = _measured(subject, rest)
+    for name in rest:
+        said = _by_measure(name, measured.get(name), absent, subject, wishes)
+        if name in found and said.rule != "copy":
+            continue  # kept by name
+        found[name] = said
+    tells: dict[str, dict[str, float]] = {}
+    for name, one in measured.items():
+        if one.told is not None:
+            tells.setdefault(one.told.attribute, {})[name] = round(one.told.accuracy, 6)
+    return Decision(tuple(found[n] for n in names), tells)
+
+
+def labels_of(
+    names: Iterable[str], table: pa.Table, multilabel: Mapping[str, Sequence[str]], where: str
+) -> dict[str, Attribute]:
+    """The attributes of these names, as far as the table has them as labels."""
+    found = {}
+    for name in names:
+        columns = multilabel.get(name, ())
+        try:
+            if columns and set(columns) <= set(table.column_names):
+                found[name] = gather(name, {c: table[c] for c in columns}, where)
+            elif name in table.column_names:
+                found[name] = encode(name, table[name], where)
+        except UserError:
+            continue
+    return found
+
+
+def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> ColumnDecision | None:
+    """What is decided without looking at the values."""
+    if name in subject.made:
+        return ColumnDecision(name, True, "made", "made by the method")
+    if name in wishes.drop:
+        return ColumnDecision(name, False, "dropped", "left out on request")
+    if is_label:
+        if wishes.keep_labels:
+            return ColumnDecision(name, True, "kept", "suppressed, kept with --keep-labels")
+        if name in wishes.keep:
+            raise UserError(
+                f"column '{name}' is suppressed; to keep it for work inside the house, use"
+                " --keep-labels instead of --keep"
+            )
+        return ColumnDecision(name, False, "suppressed", "suppressed")
+    if name in wishes.keep:
+        return ColumnDecision(name, True, "kept", "kept by name; not covered by the certificate")
+    if name == subject.group:
+        return ColumnDecision(name, False, "group", "group column: it names people or sources")
+    return None
+
+
+def _measured(subject: Subject, names: Sequence[str]) -> tuple[dict[str, Measured], list[str]]:
+    """What the sample says of the columns, and which suppressed attributes have no labels in it."""
+    table = subject.table
+    attributes = labels_of(subject.suppress, table, subject.multilabel, subject.name)
+    usable = {n: a for n, a in attributes.items() if _has_two_classes(a)}
+    absent = [n for n in subject.suppress if n not in usable]
+    there = [n for n in names if n in table.column_names]
+    groups = None
+    if subject.group in table.column_names and subject.group not in subject.suppress:
+        groups = encode_any(table[subject.group])
+    found = measure_columns(table.select(there), list(usable.values()), x=subject.x, groups=groups)
+    return found, absent
+
+
+def _by_measure(
+    name: str,
+    measured: Measured | None,
+    absent: Sequence[str],
+    subject: Subject,
+    wishes: Wishes,
+) -> ColumnDecision:
+    """What is decided by the values."""
+    if measured is None:  # columns of bytes are not in the sample
+        return ColumnDecision(name, False, "structure", "binary payload")
+    if measured.rule == "copy":
+        if wishes.keep_labels:
+            return ColumnDecision(name, True, "kept", f"{measured.reason}; --keep-labels")
+        if name in wishes.keep:
+            raise UserError(
+                f"column '{name}' is a {measured.reason}; to keep it for work inside the house,"
+                " use --keep-labels instead of --keep"
+            )
+    if not measured.harmless and measured.rule != "unchecked":
+        return ColumnDecision(name, False, measured.rule, measured.reason)
+    for attribute, columns in subject.tells.items():
+        if name in columns:
+            return ColumnDecision(
+                name, False, "tells", f"told '{attribute}' in the data of the fit"
+                f" ({100 * columns[name]:.0f} % right)"
+            )  # fmt: skip
+    if measured.harmless and not absent:
+        return ColumnDecision(name, True, "harmless", measured.reason)
+    if subject.harmless.get(name) == kind_of(subject.schema.field(name).type):
+        return ColumnDecision(name, True, "harmless", "told nothing in the data of the fit")
+    if measured.rule == "unchecked":
+        return ColumnDecision(name, False, "unchecked", measured.reason)
+    missing = ", ".join(absent)
+    why = f"could not be checked: no labels of {missing} here, and not measured in the fit"
+    return ColumnDecision(name, False, "unchecked", why)
+
+
+def _has_two_classes(attribute: Attribute) -> bool:
+    if attribute.multilabel:
+        return bool(((attribute.codes == 0).any(0) & (attribute.codes == 1).any(0)).any())
+    return bool((attribute.counts > 0).sum() > 1)

@@ -1,0 +1,231 @@
+"""A release of a file, batch by batch; memory does not grow with the data.
+
+The source is read twice: once for the digests of its rows and a sample to decide on, once to be
+modified. A release of codes can take three shapes: the code's vector (like every other release), a
+member made up near the code, or the code's number, with the table of codes in a file beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold.atomic import writing_to
+from withhold.attribute import Attribute, encode, gather
+from withhold.bundle import Bundle
+from withhold.certificate.release_file import certificate_path
+from withhold.data.files import FeatureLayout, Source, open_sink
+from withhold.data.files.rows import rows_path, write_rows
+from withhold.data.files.shuffle import Shuffle
+from withhold.errors import RecordError, UserError
+from withhold.methods import Channel
+from withhold.progress import Progress
+from withhold.release.certificate import Certifier
+from withhold.release.files import making, sha256_of
+from withhold.release.modify import INDEX, Shape, modified
+from withhold.release.order import occurrences, shuffled_places
+from withhold.release.policy import Decision, Subject, decide
+from withhold.release.survey import survey
+from withhold.release.wishes import Wishes
+from withhold.tables import bare_schema
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: how many records, which columns, and where the other files are."""
+
+    records: int
+    decision: Decision
+    columns: list[str]
+    same_order: bool
+    rows: Path | None
+    certificate: Path | None
+    codes: Path | None
+
+
+def codes_path(output: Path) -> Path:
+    """Where the table of codes of a release of numbers goes."""
+    return output.with_name(f"{output.stem}.codes{output.suffix}")
+
+
+def release_file(
+    bundle: Bundle,
+    source: Source,
+    output: Path,
+    wishes: Wishes,
+    *,
+    features: str,
+    progress: Progress,
+    shape: Shape = "code",
+    rows: int = 4096,
+) -> Written:
+    """Decide what leaves, modify, and write in a keyed random order."""
+    layout = layout_of(bundle, source, features)
+    key = bundle.modifier.key
+    with progress.stage(f"looking at {source.name}", source.num_rows) as bar:
+        found = survey(_pieces(source, layout, rows, bar), key)
+    n = len(found.digests)
+    subject = subject_of(bundle, source.schema, layout, found.table, found.x, source.name)
+    decision = decide(subject, wishes)
+    schema = _schema(layout, source, decision, shape)
+    places = np.arange(n) if wishes.same_order else shuffled_places(found.digests, key)
+    counted = occurrences(found.digests) if shape == "sample" else np.zeros(n, np.uint32)
+    certifier = Certifier(bundle)
+    done = 0
+    with (
+        making(output) as folder,
+        progress.stage(f"transforming {source.name}", n) as bar,
+        Shuffle(schema, folder, rows=n, size=found.bytes) as shuffle,
+    ):
+        for batch in source.batches(rows=rows):
+            x = np.array(layout.read(batch, start_row=done))
+            rows_here = slice(done, done + len(x))
+            labels = needed_labels(bundle, batch, source.name)
+            nonces = np.stack([found.digests[rows_here], counted[rows_here].astype(np.uint64)], 1)
+            try:
+                made, drawn = modified(
+                    bundle, x, labels, shape=shape, nonces=nonces, name=source.name,
+                    done=done,
+                )  # fmt: skip
+            except RecordError as error:
+                raise error.after(done) from None
+            released = _with(batch, layout, made, drawn, shape).select(schema.names)
+            shuffle.write(released, places[rows_here])
+            labelled = pa.Table.from_batches([batch])
+            certifier.add(drawn, labelled, bundle.input["multilabel"], source.name)
+            done += len(x)
+            bar.advance(len(x))
+        if done != n:
+            raise UserError(f"{source.name} changed while it was read; run again")
+        with open_sink(folder / output.name, schema) as sink:
+            for batch in shuffle.batches():
+                sink.write(batch)
+        codes = rows_file = None
+        if shape == "index":
+            codes = codes_path(output)
+            _write_codes(bundle, layout, source.schema, folder / codes.name)
+        if not wishes.same_order:
+            rows_file = rows_path(output, n)
+            write_rows(folder / rows_file.name, np.argsort(places))
+        certificate = certifier.certificate(
+            decision,
+            name=output.name,
+            sha256=sha256_of(folder / output.name),
+            records=n,
+            columns=schema.names,
+            same_order=wishes.same_order,
+        )
+        beside = None if certificate is None else certificate_path(output)
+        if certificate is not None and beside is not None:
+            with writing_to(beside):
+                (folder / beside.name).write_bytes(certificate.json_bytes())
+    return Written(n, decision, schema.names, wishes.same_order, rows_file, beside, codes)
+
+
+def layout_of(bundle: Bundle, source: Source, features: str) -> FeatureLayout:
+    """The features of the source, in the order of the fit."""
+    layout = FeatureLayout.resolve(source.schema, features, name=source.name)
+    fitted = tuple(bundle.input["columns"])
+    if layout.columns != fitted and set(layout.columns) == set(fitted):
+        # The same columns in another order: what the fit saw first must still come first.
+        return replace(layout, columns=fitted, names=fitted)
+    return layout
+
+
+def subject_of(
+    bundle: Bundle,
+    schema: pa.Schema,
+    layout: FeatureLayout,
+    table: pa.Table,
+    x: FloatArray | None,
+    name: str,
+) -> Subject:
+    """What the policy decides about, of a bundle and a sample of its records."""
+    return Subject(
+        name,
+        schema,
+        layout.columns,
+        table,
+        bundle.roles.suppress,
+        label_columns=tuple(bundle.label_columns),
+        group=bundle.input.get("group"),
+        multilabel=bundle.input["multilabel"],
+        x=x,
+        harmless=bundle.input.get("harmless", {}),
+        tells=bundle.tells,
+    )
+
+
+def needed_labels(bundle: Bundle, batch: pa.RecordBatch, name: str) -> dict[str, Attribute]:
+    """The labels that the modifier needs, from the batch's own columns."""
+    found = {}
+    for attribute in bundle.modifier.needs:
+        columns: Sequence[str] | None = bundle.input["multilabel"].get(attribute)
+        if columns and set(columns) <= set(batch.schema.names):
+            parts = {c: pa.chunked_array([batch.column(c)]) for c in columns}
+            found[attribute] = gather(attribute, parts, name)
+        elif attribute in batch.schema.names:
+            found[attribute] = encode(attribute, batch.column(attribute), name)
+    return found
+
+
+def _pieces(
+    source: Source, layout: FeatureLayout, rows: int, bar: object
+) -> Iterator[tuple[FloatArray, pa.Table]]:
+    others = [c for c in source.schema.names if c not in layout.columns]
+    done = 0
+    for batch in source.batches(rows=rows):
+        x = np.array(layout.read(batch, start_row=done))
+        yield x, pa.Table.from_batches([batch.select(others)])
+        done += len(x)
+        bar.advance(len(x))  # type: ignore[attr-defined]
+
+
+def _schema(layout: FeatureLayout, source: Source, decision: Decision, shape: Shape) -> pa.Schema:
+    """The columns of the release, in the order of the source; numbers of codes come last."""
+    keep = [f for f in layout.release_schema(source.schema) if f.name in decision.leaving]
+    if shape != "index":
+        return bare_schema(pa.schema(keep))
+    keep = [f for f in keep if f.name not in layout.columns]
+    if INDEX in [f.name for f in keep]:
+        raise UserError(
+            f"{source.name} has a column '{INDEX}' already, which --as index makes; leave it out"
+            f" with --drop {INDEX}"
+        )
+    return bare_schema(pa.schema([*keep, pa.field(INDEX, pa.uint16())]))
+
+
+def _with(
+    batch: pa.RecordBatch,
+    layout: FeatureLayout,
+    made: FloatArray,
+    drawn: npt.NDArray[np.int64] | None,
+    shape: Shape,
+) -> pa.RecordBatch:
+    """The batch with what was made, its columns not yet left out."""
+    if shape != "index":
+        return layout.write(batch, made)
+    assert drawn is not None
+    kept = batch.drop_columns([INDEX]) if INDEX in batch.schema.names else batch
+    return kept.append_column(pa.field(INDEX, pa.uint16()), pa.array(drawn.astype(np.uint16)))
+
+
+def _write_codes(bundle: Bundle, layout: FeatureLayout, schema: pa.Schema, path: Path) -> None:
+    """The table of codes: row j is code j, its features in the columns of the data."""
+    assert isinstance(bundle.modifier, Channel)
+    codes = bundle.modifier.codes
+    wanted = bare_schema(
+        pa.schema([layout.release_schema(schema).field(c) for c in layout.columns])
+    )
+    empty = pa.RecordBatch.from_arrays(
+        [pa.nulls(len(codes), field.type) for field in wanted], schema=wanted
+    )
+    with open_sink(path, wanted) as sink:
+        sink.write(layout.write(empty, codes))

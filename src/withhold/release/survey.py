@@ -1,0 +1,99 @@
+"""The first look at the records of a release: digests of all rows, and a sample to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold.columns.measure import MOST
+from withhold.columns.rules import has_bytes
+from withhold.keyed import other_key
+from withhold.release.digest import row_digests
+
+FloatArray = npt.NDArray[np.float32]
+WIDE = 2000  # rows of the sample whose features and lists are held
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """digests (n,) of all rows; table and x: a sample of rows, the same for any order of them.
+
+    table holds the columns that can be measured; columns of lists have values in its first `WIDE`
+    rows alone. x: the features of those rows.
+    """
+
+    digests: npt.NDArray[np.uint64]
+    table: pa.Table
+    x: FloatArray | None
+    bytes: int
+
+
+def survey(pieces: Iterable[tuple[FloatArray | None, pa.Table]], key: bytes) -> Survey:
+    """Read all pieces once. The sample has the rows of the smallest digests: memory is bounded."""
+    own = other_key(key[:64], "rows of a release")
+    digests: list[npt.NDArray[np.uint64]] = []
+    flat, wide = _Sample(MOST), _Sample(WIDE)
+    size = 0
+    for x, table in pieces:
+        found = row_digests(x, table, own)
+        digests.append(found)
+        size += table.nbytes + (0 if x is None else x.nbytes)
+        table = _without_dictionaries(table)
+        names = [n for n in table.column_names if not has_bytes(table[n].type)]
+        nested = [n for n in names if pa.types.is_nested(table[n].type)]
+        flat.add(found, table.select([n for n in names if n not in nested]), None)
+        wide.add(found, table.select(nested), x)
+    table, _ = flat.result()
+    lists, features = wide.result()
+    for name in lists.column_names:
+        column = lists[name]
+        rest = table.num_rows - len(column)
+        filled = pa.chunked_array([*column.chunks, pa.nulls(rest, column.type)])
+        table = table.append_column(name, filled)
+    whole = np.concatenate(digests) if digests else np.empty(0, np.uint64)
+    return Survey(whole, table, features, size)
+
+
+def _without_dictionaries(table: pa.Table) -> pa.Table:
+    """The values themselves: batches of a file may each have a dictionary of their own."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            plain = table[field.name].cast(field.type.value_type)
+            table = table.set_column(i, field.name, plain)
+    return table
+
+
+class _Sample:
+    """The rows of the smallest digests, in the order of the digests."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.digests = np.empty(0, np.uint64)
+        self.table: pa.Table | None = None
+        self.x: FloatArray | None = None
+
+    def add(self, digests: npt.NDArray[np.uint64], table: pa.Table, x: FloatArray | None) -> None:
+        small = np.arange(len(digests))
+        if len(self.digests) >= self.most:
+            small = np.flatnonzero(digests < self.digests[-1])
+            if not len(small):
+                return
+        table = table.append_column("\0digest", pa.array(digests)).take(pa.array(small))
+        joined = table if self.table is None else pa.concat_tables([self.table, table])
+        features = None if x is None else x[small]
+        if features is not None and self.x is not None:
+            features = np.concatenate([self.x, features])
+        found = np.concatenate([self.digests, digests[small]])
+        best = np.argsort(found, kind="stable")[: self.most]
+        self.digests = found[best]
+        self.table = joined.take(pa.array(best)).combine_chunks()
+        self.x = None if features is None else features[best]
+
+    def result(self) -> tuple[pa.Table, FloatArray | None]:
+        if self.table is None:
+            return pa.table({}), None
+        return self.table.drop_columns(["\0digest"]), self.x
