@@ -80,7 +80,10 @@ def pair(
             " tells which: --id)"
         )
     rows = getattr(release, "original_rows", None)
-    if rows is not None and by is None and not same_order:
+    listed = rows is not None and by is None  # we know the order: it need not be vouched for
+    if listed and getattr(release, "same_order", False):
+        same_order = True
+    elif listed and not same_order:
         release, same_order = _in_original_order(original, release, rows), True
         notes.append("records were in a random order; matched by the list of rows")
     elif same_order and by is None:
@@ -93,7 +96,7 @@ def pair(
             notes.append(f"records were in another order; matched by column '{name}'")
     told = _check_common(original, release, FILE if same_order and name is None else name)
     found = Pair(original, release, tuple(notes))
-    if name is None and not told:
+    if name is None and not told and not listed:
         near = not found.same_space or _nearer(original.x, release.x)
         if not near and same_order:
             # Shuffled records tell nothing: the audit would find any release private.
