@@ -83,7 +83,7 @@ def pair(
     listed = rows is not None and by is None  # we know the order: it need not be vouched for
     if listed and getattr(release, "same_order", False):
         same_order = True
-    elif listed and not same_order:
+    elif rows is not None and by is None and not same_order:
         release, same_order = _in_original_order(original, release, rows), True
         notes.append("records were in a random order; matched by the list of rows")
     elif same_order and by is None:
