@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import beta, norm
 from scipy.stats import t as student
 
 FloatArray = npt.NDArray[np.float64]
 _MANY = 2000
 _HANDFUL = 8
+SURE = 0.995  # the confidence with which a finding is called readable
 Z_95, Z_995 = 1.959963985, 2.575829304  # two-sided 95 %, one-sided 99.5 %
 
 
@@ -28,8 +30,10 @@ def wilson(right: float, n: float, *, z: float = Z_95) -> tuple[float, float]:
 def share(
     right: npt.NDArray[np.bool_],
     units: npt.NDArray[np.int64] | None,
+    *,
+    level: float = SURE,
 ) -> tuple[float, tuple[float, float], float]:
-    """A share of records, its 95 % interval, and what it exceeds with 99.5 % confidence.
+    """A share of records, its 95 % interval, and what it exceeds with confidence `level`.
 
     Records alone: Wilson. With `units` (a person per record) the records of one person are not
     independent: Wilson for the number of independent records that would vary as much between
@@ -39,7 +43,8 @@ def share(
     """
     n = len(right)
     value = float(right.mean()) if n else float("nan")
-    interval, least = wilson(right.sum(), n), wilson(right.sum(), n, z=Z_995)[0]
+    z_level = Z_995 if level == SURE else float(norm.ppf(level))
+    interval, least = wilson(right.sum(), n), wilson(right.sum(), n, z=z_level)[0]
     if units is None or n == 0:
         return value, interval, least
     _, member = np.unique(units, return_inverse=True)
@@ -53,11 +58,11 @@ def share(
         # Of a handful of people the spread is a guess too: they count as one finding each.
         most = float(people) if people < _HANDFUL else float(n)
         independent = min(value * (1 - value) / spread, most)
-        z95, z995 = (float(student.ppf(level, people - 1)) for level in (0.975, 0.995))
+        z95, z_level = (float(student.ppf(p, people - 1)) for p in (0.975, level))
     else:  # nothing varies between people: as many findings as people
-        independent, z95, z995 = float(people), Z_95, Z_995
+        independent, z95 = float(people), Z_95
     wide = wilson(value * independent, independent, z=z95)
-    sure = wilson(value * independent, independent, z=z995)[0]
+    sure = wilson(value * independent, independent, z=z_level)[0]
     return value, hull(interval, wide), min(least, sure)
 
 
@@ -84,3 +89,13 @@ def resamples(
 def hull(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
     """The smallest interval that holds both."""
     return (min(a[0], b[0]), max(a[1], b[1]))
+
+
+def shared(looks: int) -> float:
+    """The level of each of several looks that raise a false alarm no oftener than one look does."""
+    return 1 - (1 - SURE) / max(looks, 1)
+
+
+def exact_least(right: int, n: int, level: float) -> float:
+    """What a share exceeds with confidence `level`, exactly (Clopper and Pearson): for few."""
+    return float(beta.ppf(1 - level, right, n - right + 1)) if right else 0.0

@@ -16,19 +16,25 @@ from withhold.audit.attackers.logistic import Logistic  # isort: skip
 from withhold.audit.attackers.nearest import Nearest  # isort: skip
 from withhold.audit.attackers.kernel import Kernel  # isort: skip
 from withhold.audit.attackers.trees import Trees  # isort: skip
+from withhold.audit.attackers.bits import Bits  # isort: skip
+from withhold.audit.attackers.waves import Waves  # isort: skip
+from withhold.audit.attackers.parity import Parity  # isort: skip
 from withhold.audit.attackers.mlp import Mlp, MlpLarge, MlpSmall  # isort: skip
 
 __all__ = [
     "Attacker",
+    "Bits",
     "Kernel",
     "Logistic",
     "Mlp",
     "MlpLarge",
     "MlpSmall",
     "Nearest",
+    "Parity",
     "Prediction",
     "Prior",
     "Trees",
+    "Waves",
     "attacker",
     "attacker_names",
     "get_attackers",

@@ -13,8 +13,8 @@ from withhold.errors import UserError, did_you_mean, listing
 
 FloatArray = npt.NDArray[np.float32]
 # What an attacker is shown: features standardised, or (where there are many) their first principal
-# directions. Both are computed once and shared.
-ViewName = Literal["standard", "reduced"]
+# directions, or the released numbers as they are. Each is computed once and shared.
+ViewName = Literal["standard", "reduced", "raw"]
 
 
 class Prediction(Protocol):
