@@ -56,6 +56,7 @@ class Dataset:
     exclude: frozenset[str] = frozenset()
     multilabel: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     raw: RawSamples | None = None
+    path: Path | None = None  # the file that was read
     _encoded: dict[str, Attribute] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -89,6 +90,7 @@ class Dataset:
             group,
             frozenset(exclude),
             {k: tuple(v) for k, v in (multilabel or {}).items()},
+            path=Path(source) if isinstance(source, str | Path) else None,
         )
         data._check()
         return data
@@ -201,7 +203,7 @@ class Dataset:
 
     def with_features(self, x: FloatArray) -> Dataset:
         """The same records with other features: what a modifier returns."""
-        return replace(self, x=np.ascontiguousarray(x, np.float32), raw=None)
+        return replace(self, x=np.ascontiguousarray(x, np.float32), raw=None, path=None)
 
     def without(self, names: Sequence[str]) -> Dataset:
         """The same records without these attributes; a multi-label one goes with its columns."""

@@ -13,6 +13,7 @@ from withhold import certify
 from withhold.audit.attackers import Prior
 from withhold.audit.evidence import Evidence, schema
 from withhold.certificate import Certificate
+from withhold.certificate.bound import upper_bound
 from withhold.certificate.words import at_most
 from withhold.dataset import Dataset
 from withhold.errors import UserError
@@ -53,7 +54,10 @@ def test_the_bound_is_told_beside_the_attacks(data, release, certificate, tmp_pa
     found = audit(data, release, certificate=certificate, fail_if="secret@certificate>99")
     secret, claim = found.attributes["secret"], certificate.attributes["secret"]
     assert secret.certificate.checked
-    assert secret.certificate.model_dump(exclude={"checked"}) == claim.model_dump()
+    added = {"checked", "recounted", "recounted_test", "release"}
+    assert secret.certificate.model_dump(exclude=added) == claim.model_dump()
+    # The test part is what was certified: the same rows give the same count.
+    assert secret.certificate.recounted_test == pytest.approx(claim.plug_in)
     assert found.attributes["useful"].certificate is None
     assert not secret.contradicted  # a random code tells nothing
     assert secret.best.accuracy <= claim.bound
@@ -83,18 +87,14 @@ def test_the_front_door_takes_it(data, release, certificate):
     assert found.attributes["secret"].certificate.bound == certificate.attributes["secret"].bound
 
 
-def test_a_false_certificate_is_contradicted(data, certificate):
+def test_a_certificate_that_the_released_rows_contradict_is_refused(data, certificate):
     """Codes that give the secret away, under a certificate that was made for others."""
     channel = fit_bundle(data, ROLES, method="random-substitute", config={"candidates": 2})
     codes = channel.modifier.codes
     leak = data.with_features(codes[data.attribute("secret").codes])
     false = Certificate.from_dict(channel.certificate)
-    found = audit(data, leak, certificate=false, fail_if="secret@certificate>99")
-    assert found.certificate.checked
-    assert found.attributes["secret"].informed.accuracy == 1
-    assert found.attributes["secret"].contradicted
-    assert "CONTRADICTION: an attack reads secret of 100.0 %" in found.verdict
-    assert not found.gate.passed
+    with pytest.raises(UserError, match=r"reads 100\.00 % of all released rows: it is false"):
+        audit(data, leak, certificate=false, fail_if="secret@certificate>99")
 
 
 # --- which attributes ---
@@ -204,3 +204,77 @@ def test_another_number_of_features_is_refused(data, release, certificate):
 def test_an_original_alone_has_no_certificate(data, certificate):
     with pytest.raises(UserError, match="a certificate is about a release, and there is none"):
         quick(data, None, certificate)
+
+
+# --- a certificate that was edited ---
+
+
+def edited(certificate, **changes):
+    """The certificate with figures of 'secret' changed by hand."""
+    found = certificate.to_dict()
+    found["attributes"]["secret"] |= changes
+    return Certificate.from_dict(found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"bound": 0.45}, "below the majority"),
+        ({"bound": 0.51}, "was changed: from"),
+        ({"bound": 0.51, "confidence": 0.999999}, "was changed: from"),
+        ({"records": 10**9}, "was changed: from"),
+        ({"confidence": 1.0}, "which cannot be"),
+    ],
+)
+def test_a_certificate_whose_figures_do_not_fit_is_refused(
+    data, release, certificate, changes, told
+):
+    with pytest.raises(UserError, match=told):
+        quick(data, release, edited(certificate, **changes))
+
+
+def test_a_consistent_lie_is_caught_by_the_rows_of_the_release(data, release, certificate):
+    """Whoever also changes the plug-in is below what a count of the released rows gives."""
+    claim = certificate.attributes["secret"]
+    low = claim.majority
+    bound = upper_bound(low, claim.records, 0.6).value
+    lie = edited(certificate, plug_in=low, bound=bound, slack=bound - low, confidence=0.6)
+    with pytest.raises(UserError, match=r"a table of codes reads .* it is false or of another"):
+        quick(data, release, lie)
+
+
+def test_the_signature_is_checked_with_the_key_and_never_claimed_without(
+    data, release, bundle, certificate
+):
+    key = bundle.modifier.key
+    found = quick(data, release, certificate.signed(key), key=key)
+    assert found.certificate.signature == "verified"
+    assert "signature checked" in found.verdict
+    plain = quick(data, release, certificate)
+    assert plain.certificate.signature == "unsigned"
+    assert "unsigned" in plain.verdict
+    with pytest.raises(UserError, match="not signed with this key"):
+        quick(data, release, certificate.signed(bytes(32)), key=key)
+
+
+def test_where_a_group_was_named_its_bound_is_stated_and_gated(data, release, certificate):
+    claim = certificate.attributes["secret"]
+    groups = upper_bound(claim.plug_in, 40, claim.confidence)
+    people = {
+        "column": "person",
+        "groups": 40,
+        "majority": claim.majority,
+        "plug_in": claim.plug_in,
+        "slack": groups.value - claim.plug_in,
+        "bound": groups.value,
+        "by": groups.by,
+    }
+    found = quick(data, release, edited(certificate, groups=people), fail_if="secret@certificate>1")
+    [checked] = [c for c in found.gate.conditions if c.condition != "always"]
+    assert checked.found == pytest.approx(100 * groups.value)
+    assert f"more than {at_most(groups.value)} %" in found.verdict
+    nobody = {"reason": "the group is in one part only", "records_apply": False}
+    found = quick(data, release, edited(certificate, groups=nobody), fail_if="secret@certificate>1")
+    assert not found.gate.passed
+    assert "nothing is proved of secret for other people" in found.verdict
+    assert "certified: no attacker" not in found.verdict

@@ -105,7 +105,7 @@ def test_a_release_of_other_dimensions_has_no_ignorant_figure(data):
     assert secret.ignorant is None
     assert found.distortion is None
     assert found.to_dict()["attributes"]["secret"]["ignorant"] is None
-    assert secret.worst == secret.informed.accuracy > 0.8
+    assert secret.worst >= secret.informed.accuracy > 0.8
     assert secret.original.accuracy > 0.95
     assert any("9 features and the original 12" in note for note in found.notes)
 

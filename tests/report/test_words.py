@@ -161,11 +161,11 @@ def test_original_alone_with_nothing_named() -> None:
 def test_what_is_left() -> None:
     told = said(samples.voices())
     assert "digit preserved was 99.7 % 99.7 %" in told
-    assert "accent hidden was 99.0 % 91.1 %" in told
+    assert "accent unnamed was 99.0 % 91.1 %" in told
     blind = found("hidden", informed=0.1, original=0.1)
     many = {f"h{i}": found("hidden", informed=0.9) for i in range(9)}
     told = said(evidence({"dull": blind, "s": found("suppress", informed=0.9), **many}))
-    assert "dull hidden not read from the original either" in told
+    assert "dull unnamed not read from the original either" in told
     assert "4 more below" in told
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -16,7 +17,14 @@ from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Finding
 from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question
-from withhold.certificate.claims import AttributeClaim, Certificate, CertifiedData
+from withhold.audit.recount import codes_of_rows, consistent, not_below, recount
+from withhold.audit.split import Split
+from withhold.certificate.claims import (
+    AttributeClaim,
+    Certificate,
+    CertifiedData,
+    ReleaseClaim,
+)
 from withhold.certificate.released import Rows, compare
 from withhold.errors import UserError, listing
 
@@ -25,6 +33,22 @@ class Certified(AttributeClaim):
     """The bound on every attacker of one attribute."""
 
     checked: bool = Field(description="whether every released record is one of the codes")
+    recounted: float | None = Field(
+        None, description="sum over codes of the commonest class, of all rows of this release"
+    )
+    recounted_test: float | None = Field(None, description="the same of the rows of the test part")
+    release: ReleaseClaim | None = Field(
+        None, description="what is proved of the rows of this very release, exactly"
+    )
+
+    @property
+    def at_most(self) -> float:
+        """The bound to state: by group where one was named, and not below the rows of the release.
+
+        Where nothing is proved for other people, that of further records of the same people.
+        """
+        stated = self.bound if self.stated is None else self.stated
+        return stated if self.release is None else max(stated, self.release.one)
 
 
 class CertifiedRelease(Finding):
@@ -37,6 +61,9 @@ class CertifiedRelease(Finding):
     fit_sha256: str
     data: CertifiedData
     checked: bool = Field(description="whether every released record is one of the codes")
+    signature: Literal["verified", "unsigned"] = Field(
+        "unsigned", description="unsigned where no key was given to check it with"
+    )
     others: dict[str, float] = Field(description="bounds on what this audit does not attack")
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -52,15 +79,31 @@ class Proof:
 
 
 def prove(
-    certificate: Certificate, matched: Pair | None, asks: Sequence[Question], *, draws: int
+    certificate: Certificate,
+    matched: Pair | None,
+    asks: Sequence[Question],
+    split: Split,
+    *,
+    draws: int = 1,
+    key: bytes | None = None,
 ) -> Proof:
     """Check the certificate against the release and hand out its bounds.
 
-    Refused is one that is surely of another release, or of other attributes.
+    Refused is one that is surely of another release, or of other attributes; whose bounds do not
+    follow from its own figures, or are below what the released rows give; or whose signature is
+    not that of `key`.
     """
     if matched is None:
         raise UserError("a certificate is about a release, and there is none; name the release too")
+    for name, stated in certificate.attributes.items():
+        consistent(name, stated)
+    if key is not None and not certificate.is_signed_with(key):
+        raise UserError(
+            "the certificate was not signed with this key, or was changed since; take the one that"
+            " was written with the bundle, or leave out --key"
+        )
     doubt = _doubt(certificate, matched)
+    codes = None if doubt else codes_of_rows(matched.release.x, certificate.code_digests)
     wanted = [q for q in asks if q.role == "suppress"]
     names = {q.name: _claim_of(q, certificate) for q in wanted}
     several = [q.name for q in wanted if q.attribute.multilabel]
@@ -69,11 +112,22 @@ def prove(
             f"the certificate is about {listing(certificate.attributes)}, and the audit suppresses"
             f" {listing(names)}; name what was certified with --suppress"
         )
-    found = {
-        name: Certified(**certificate.attributes[claim].model_dump(), checked=doubt is None)
-        for name, claim in names.items()
-        if claim is not None
-    }
+    found = {}
+    for q in wanted:
+        claim = names[q.name]
+        if claim is None:
+            continue
+        stated = certificate.attributes[claim]
+        counted = None
+        if codes is not None:
+            counted = recount(codes, q.attribute, split, of=certificate.codes)
+            not_below(q.name, stated, counted)
+        found[q.name] = Certified(
+            **stated.model_dump(),
+            checked=doubt is None,
+            recounted=None if counted is None else counted.all_rows,
+            recounted_test=None if counted is None else counted.test,
+        )
     source = CertifiedRelease(
         version=certificate.version,
         method=certificate.method,
@@ -82,6 +136,7 @@ def prove(
         fit_sha256=certificate.fit_sha256,
         data=certificate.data,
         checked=doubt is None,
+        signature="unsigned" if key is None else "verified",
         others={n: a.bound for n, a in certificate.attributes.items() if n not in names.values()},
         assumptions=certificate.assumptions,
         notes=certificate.notes,

@@ -9,6 +9,7 @@ from contextlib import suppress as suppress_error
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from withhold.audit import picture
 from withhold.audit.attack import Limits
 from withhold.audit.attackers.attacker import Attacker, FloatArray, Prediction
 from withhold.audit.averaged import average_over, by_source
-from withhold.audit.certified import prove
+from withhold.audit.certified import Proof, prove
+from withhold.audit.certified_release import prove_release
 from withhold.audit.evidence import Evidence
 from withhold.audit.gate import check_gate, parse_gate, require_measured
 from withhold.audit.jobs import Jobs
@@ -29,10 +31,13 @@ from withhold.audit.plan import Question, Seen, ladder, not_asked, questions, us
 from withhold.audit.provenance import notes, settings, source
 from withhold.audit.split import Split
 from withhold.audit.views import Views
+from withhold.audit.wider import look_wider
 from withhold.certificate import Certificate
+from withhold.certificate.release_file import ReleaseCertificate
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.feasibility import feasibility
+from withhold.key_file import as_key
 from withhold.progress import Progress, Silent
 from withhold.roles import Roles
 
@@ -49,12 +54,14 @@ def evaluate(
     joint: Iterable[Sequence[str] | str] = (),
     id: str | None = None,
     same_order: bool = False,
+    order_counts: bool = True,
     average: str | None = None,
     again: Sequence[Dataset] = (),
     models: Mapping[str, Prediction] | None = None,
     attackers: Sequence[Attacker] | None = None,
     quick: bool = False,
-    certificate: Certificate | None = None,
+    certificate: Certificate | ReleaseCertificate | None = None,
+    key: bytes | str | Path | None = None,
     fail_if: str | Iterable[str] | None = None,
     seed: int = 0,
     workers: int | None = None,
@@ -70,11 +77,13 @@ def evaluate(
 
     `average` names a column of sources (videos): what an attacker says of a record is then the
     mean over the records of its source. `same_order` vouches for the order of records where
-    nothing else tells which is which.
+    nothing else tells which is which. `order_counts` says that rows leave in the order that they
+    have in `release`, so that an attacker sees each one's place.
     `joint` adds attributes made of several (`gender,accent`); `hidden` names the other attributes
     to measure; `id` names the column that tells records; `models` gives models of the originals
     that exist already (the frozen ones of a method); `attackers` another ladder; `certificate` the
-    bound on every attacker, which is checked against the release; `fail_if` a gate; `quick` a
+    bound on every attacker, or the certificate of this very release, checked against its rows and
+    (with `key`) for its signature; `fail_if` a gate; `quick` a
     smaller audit, which is a weaker one.
     """
     clock = _Clock()
@@ -101,7 +110,7 @@ def evaluate(
         require_measured(gate, _tiers(matched, draws))
     proof = None
     if certificate is not None:
-        proof = prove(certificate, matched, asks, draws=len(draws) + 1)
+        proof = _prove(certificate, matched, asks, split, draws=len(draws) + 1, key=as_key(key))
     rungs = tuple(attackers) if attackers is not None else ladder(quick)
     for name in models or {}:
         if name not in {q.name for q in asks}:
@@ -110,6 +119,18 @@ def evaluate(
     had = feasibility(original, roles)
     with clock("hashes"):
         sources = [source(d) for d in (original, release) if d is not None]
+    with clock("all rows and columns"):
+        wider = look_wider(
+            asks,
+            original,
+            matched,
+            split,
+            order_counts=order_counts,
+            quick=quick,
+            seed=seed,
+            workers=workers,
+            progress=progress,
+        )
     # From here on only the records that somebody will look at: of a million, a tenth.
     shown = picture.shown(np.flatnonzero(split.test), seed)
     kept = used_rows(asks, shown)
@@ -156,13 +177,14 @@ def evaluate(
                     group=original.group,
                     seed=seed,
                     certificate=None if proof is None else proof.of.get(q.name),
+                    wider=wider.of.get(q.name),
                 )
                 bar.advance()
     test = split.test
     moved = None
     if matched is not None and matched.same_space:
         moved = picture.distortion(original.x[test], matched.release.x[test])
-    return Evidence(
+    evidence = Evidence(
         version=version("withhold"),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         original=sources[0],
@@ -171,7 +193,8 @@ def evaluate(
         feasibility=had,
         distortion=moved,
         map=_map(jobs.pictures, asks, shown),
-        gate=None if gate is None else check_gate(gate, found),
+        columns=wider.columns,
+        copies=wider.copies,
         certificate=None if proof is None else proof.source,
         settings=how,
         seconds=clock.seconds,
@@ -186,11 +209,30 @@ def evaluate(
         + (() if proof is None else proof.notes)
         + unasked,
     )
+    if gate is None:
+        return evidence
+    checked = check_gate(gate, found, [*evidence.left, *evidence.untouched])
+    return evidence.model_copy(update={"gate": checked})
+
+
+def _prove(
+    certificate: Certificate | ReleaseCertificate,
+    matched: Pair | None,
+    asks: Sequence[Question],
+    split: Split,
+    *,
+    draws: int,
+    key: bytes | None,
+) -> Proof:
+    if isinstance(certificate, ReleaseCertificate):
+        return prove_release(certificate, matched, asks, split, key=key)
+    return prove(certificate, matched, asks, split, draws=draws, key=key)
 
 
 def _tiers(matched: Pair | None, draws: Sequence[Pair]) -> list[str]:
     """The tiers that an audit can have."""
-    found = ["informed", "linked", *(f"linked{r}" for r in SIZES)]
+    found = ["informed", "linked", *(f"linked{r}" for r in SIZES), "all_rows", "subgroup"]
+    found += [] if matched is None else ["columns", "column"]
     if matched is not None and matched.same_space:
         found.append("ignorant")
     return found + (["repeated"] if draws else [])

@@ -13,13 +13,30 @@ from pydantic import Field, computed_field
 from withhold.atomic import write_bytes
 from withhold.attribute import Kind
 from withhold.audit.certified import Certified, CertifiedRelease
-from withhold.audit.findings import Distortion, Finding, Linked, Map, Rung, Slice, Source, Tier
+from withhold.audit.findings import (
+    AllRows,
+    Column,
+    ColumnRead,
+    Copies,
+    Distortion,
+    Finding,
+    Linked,
+    Map,
+    Rung,
+    Slice,
+    SliceRead,
+    Source,
+    Tier,
+    Wider,
+)
 from withhold.audit.gate import GateResult
 from withhold.audit.metrics import Score
+from withhold.certificate.claims import NoGroupClaim
 from withhold.certificate.words import at_most
 from withhold.feasibility import Feasibility
 from withhold.roles import Role
 
+_WIDER = ("all_rows", "columns", "column", "subgroup")
 Status = Literal["readable", "floor", "blind"]
 
 
@@ -46,6 +63,25 @@ class AttributeEvidence(Finding):
     linked_by: str | None = Field(None, description="the column that says which records belong")
     repeated: Tier | None = None
     draws: int = Field(1, description="draws of each record that `repeated` has")
+    all_rows: AllRows | None = Field(
+        None, description="cross-fitted attackers on every released record, train too"
+    )
+    columns: Tier | None = Field(
+        None, description="an attacker on all columns of the release and its features together"
+    )
+    column: ColumnRead | None = Field(
+        None, description="the column of the release that surely tells most, if one does"
+    )
+    subgroup: SliceRead | None = Field(
+        None, description="the slice of the released records that is read most surely"
+    )
+    copied: bool = Field(
+        False, description="whether surely more released records than expected are originals"
+    )
+    smallest_leak: float | None = Field(
+        None,
+        description="a planted leak of less than this above the floor was not found in this data",
+    )
     ladder: tuple[Rung, ...] = ()
     models: tuple[Rung, ...] = Field((), description="models of the originals, on the originals")
     by_class: tuple[Slice, ...] = ()
@@ -58,25 +94,51 @@ class AttributeEvidence(Finding):
     notes: tuple[str, ...] = ()
 
     @property
-    def tiers(self) -> dict[str, Score | Linked]:
-        """Every tier that was measured, by name; linked ones as `linked20`."""
-        found: dict[str, Score | Linked | None] = {
+    def tiers(self) -> dict[str, Score | Linked | Wider]:
+        """Every tier that was measured, by name; linked ones as `linked20`.
+
+        Of single columns and of slices there are many: the best of them counts only where it is
+        surely above its floor.
+        """
+        column, subgroup = (
+            one if one is not None and one.sure else None for one in (self.column, self.subgroup)
+        )
+        found: dict[str, Score | Linked | Wider | None] = {
             "ignorant": self.ignorant,
             "informed": self.informed,
             **{f"linked{r}": linked for r, linked in self.linked.items()},
             "repeated": self.repeated,
+            "all_rows": self.all_rows,
+            "columns": self.columns,
+            "column": column,
+            "subgroup": subgroup,
         }
         return {name: tier for name, tier in found.items() if tier is not None}
 
     def floor_of(self, tier: str) -> float:
         """The floor of a tier: of several records together the preserved labels tell more."""
         found = self.tiers.get(tier)
+        if isinstance(found, Wider):  # of records that are not those of the test part
+            return found.floor
         return max(self.floor, found.floor) if isinstance(found, Linked) else self.floor
 
     @property
     def worst_tier(self) -> str:
-        """The tier that reads most above its floor."""
-        return max(self.tiers, key=lambda n: self.tiers[n].accuracy - self.floor_of(n))
+        """The tier that reads most above its floor.
+
+        The wider looks have quicker attackers and other records: one counts where it surely reads
+        more than the retrained attacker does of test, or where only it is surely above its floor;
+        a slice of the records only where nothing else is.
+        """
+        plain = any(self.sure[n] for n in self.tiers if n not in _WIDER)
+        broad = plain or any(self.sure[n] for n in _WIDER[:-1] if n in self.tiers)
+        able = [n for n in self.tiers if n not in _WIDER]
+        for name in (n for n in _WIDER if n in self.tiers):
+            more = self.tiers[name].ci[0] > self.informed.accuracy
+            only = not (broad if name == "subgroup" else plain)
+            if self.sure[name] and (only or (more and name != "subgroup")):
+                able.append(name)
+        return max(able, key=lambda n: self.tiers[n].accuracy - self.floor_of(n))
 
     @property
     def worst(self) -> float:
@@ -85,12 +147,17 @@ class AttributeEvidence(Finding):
 
     @property
     def readable(self) -> bool:
-        """Whether some tier is surely above the floor.
+        """Whether some tier is surely above its floor, or records are released as they were.
 
-        At 99.5 % each, six tiers together raise a false alarm in at most 3 of 100 audits of an
+        At 99.5 % each, ten tiers together raise a false alarm in at most 5 of 100 audits of an
         attribute.
         """
-        return any(tier.least > self.floor_of(name) for name, tier in self.tiers.items())
+        return (self.copied and self.original.least > self.floor) or any(self.sure.values())
+
+    @property
+    def sure(self) -> dict[str, bool]:
+        """Which tiers are surely above their floors."""
+        return {name: tier.least > self.floor_of(name) for name, tier in self.tiers.items()}
 
     @property
     def blind(self) -> bool:
@@ -129,9 +196,16 @@ class AttributeEvidence(Finding):
         return max(tiers, key=lambda tier: tier.accuracy)
 
     @property
+    def destroyed(self) -> bool:
+        """Whether an attribute that was not to be suppressed is no longer read above guessing."""
+        if self.role == "suppress" or self.blind or self.nag is None:
+            return False
+        return self.informed.least <= self.majority and self.nag < 0.1
+
+    @property
     def contradicted(self) -> bool:
         """Whether an attack surely reads more than the certificate says that any can."""
-        return self.certificate is not None and self.best.ci[0] > self.certificate.bound
+        return self.certificate is not None and self.best.ci[0] > self.certificate.at_most
 
 
 class Utility(Finding):
@@ -158,6 +232,12 @@ class Evidence(Finding):
     )
     settings: dict[str, Any] = Field(default_factory=dict)
     seconds: dict[str, float] = Field(default_factory=dict, description="what each part took")
+    columns: tuple[Column, ...] = Field(
+        (), description="every column of the release: attacked or not, and what it tells alone"
+    )
+    copies: dict[str, Copies] = Field(
+        default_factory=dict, description="records that are (nearly) their originals, by part"
+    )
     notes: tuple[str, ...] = ()
 
     @computed_field(alias="schema")  # type: ignore[prop-decorator]
@@ -179,7 +259,7 @@ class Evidence(Finding):
 
     @property
     def mnag(self) -> float | None:
-        """Mean NAG over preserved and hidden less mean NAG over suppressed; None if undefined."""
+        """Mean NAG over preserved and unnamed less mean NAG over suppressed; None if undefined."""
         gains = {n: a.nag for n, a in self.attributes.items()}
         leaks = [g for n, g in gains.items() if n in self.suppressed and g is not None]
         useful = [g for n, g in gains.items() if n not in self.suppressed and g is not None]
@@ -199,32 +279,79 @@ class Evidence(Finding):
     @property
     def verdict(self) -> str:
         """One sentence on what an attacker gets, and on what none can."""
-        return "; ".join([self._verdict, *self._certified])
+        return "; ".join([*self.left, *self.untouched, self._verdict, *self.lost, *self._certified])
+
+    @property
+    def left(self) -> list[str]:
+        """Suppressed attributes that are still there as columns, in words."""
+        said = []
+        for column in self.columns:
+            for name in (n for n, read in column.tells.items() if read.copy_of):
+                if column.name == name:
+                    said.append(f"The release still contains the column '{name}' itself")
+                else:
+                    said.append(
+                        f"The release still contains '{name}': the column '{column.name}' is a"
+                        " copy of it"
+                    )
+        return said
+
+    @property
+    def untouched(self) -> list[str]:
+        """Records that are released as they were, in words."""
+        return [
+            f"{one.copies:,} of {one.records:,} {part} records are released (nearly) unchanged"
+            for part, one in self.copies.items()
+            if one.found
+        ]
+
+    @property
+    def lost(self) -> list[str]:
+        """Attributes that were not to be suppressed and are gone, in words."""
+        return [
+            f"WARNING: {name} ({'preserved' if a.role == 'preserve' else 'unnamed'}) was destroyed:"
+            f" read in {100 * a.original.accuracy:.1f} % of the originals and in"
+            f" {100 * a.informed.accuracy:.1f} % of the release, where guessing gets"
+            f" {100 * a.majority:.1f} %"
+            for name, a in self.attributes.items()
+            if self.release is not None and a.destroyed
+        ]
 
     @property
     def _certified(self) -> list[str]:
         """What the certificate adds to the verdict."""
         broken = [
             f"CONTRADICTION: an attack reads {name} of {100 * a.best.accuracy:.1f} % of single"
-            f" records, certified was {at_most(a.certificate.bound)} % at most: do not rely on the"
-            " certificate"
+            f" records, certified was {at_most(a.certificate.at_most)} % at most: do not rely on"
+            " the certificate"
             for name, a in self.attributes.items()
             if a.certificate is not None and a.contradicted
         ]
         proved = {
             name: a.certificate
             for name, a in self.attributes.items()
-            if a.certificate is not None and not a.contradicted and a.certificate.bound < 1
+            if a.certificate is not None and not a.contradicted and a.certificate.at_most < 1
         }
+        unproved = [
+            f"nothing is proved of {name} for other people ({a.certificate.groups.reason})"
+            for name, a in self.attributes.items()
+            if a.certificate is not None
+            and a.certificate.stated is None
+            and isinstance(a.certificate.groups, NoGroupClaim)
+        ]
+        proved = {n: c for n, c in proved.items() if c.stated is not None}
         if not proved:
-            return broken
-        bounds = ", ".join(f"{n} of more than {at_most(c.bound)} %" for n, c in proved.items())
+            return [*broken, *unproved]
+        bounds = ", ".join(f"{n} of more than {at_most(c.at_most)} %" for n, c in proved.items())
         one = next(iter(proved.values()))
         doubt = "" if one.checked else ", not checked against the release"
+        signed = self.certificate is not None and self.certificate.signature == "verified"
+        seal = "signature checked" if signed else "unsigned"
         return [
             *broken,
             f"certified: no attacker reads {bounds} of single records"
-            f" (confidence {100 * one.confidence:g} %{doubt})",
+            f" (confidence {100 * one.confidence:g} %, {one.stated_units}, {seal}{doubt})",
+            *unproved,
         ]
 
     @property
@@ -232,7 +359,7 @@ class Evidence(Finding):
         if not self.suppressed and self.release is not None:
             return "nothing was named to be suppressed"
         leaks = [
-            f"{name}: {100 * a.worst:.1f} % (floor {100 * a.floor:.1f} %)"
+            f"{name}: {100 * a.worst:.1f} % (floor {_floor(a)} %{_where(a)})"
             for name, a in (self.suppressed or self.attributes).items()
             if a.readable
         ]
@@ -272,6 +399,24 @@ class Evidence(Finding):
     def json_bytes(self) -> bytes:
         """`audit.json` as bytes."""
         return self.model_dump_json(by_alias=True, indent=2).encode() + b"\n"
+
+
+def _floor(a: AttributeEvidence) -> str:
+    return f"{100 * a.floor_of(a.worst_tier):.1f}"
+
+
+def _where(a: AttributeEvidence) -> str:
+    """Which tier it is, where that is not plain: a column, a slice, other records than test."""
+    if a.worst_tier == "column" and a.column is not None:
+        return f"; column '{a.column.column}'"
+    if a.worst_tier == "columns":
+        return "; all columns together"
+    if a.worst_tier == "subgroup" and a.subgroup is not None:
+        return f"; {a.subgroup.value}"
+    if a.worst_tier == "all_rows" and a.all_rows is not None:
+        part = "all released records" if a.all_rows.part == "all" else f"{a.all_rows.part} records"
+        return f"; {part}"
+    return ""
 
 
 def schema() -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.audit.metrics import Interval, Score
@@ -28,6 +30,78 @@ class Linked(Finding):
     accuracy: float
     ci: Interval
     least: float = Field(description="the accuracy is above this with 99.5 % confidence")
+
+
+class Wider(Finding):
+    """What was read beside the test part's features: accuracy, and the floor that it has."""
+
+    records: int
+    accuracy: float
+    ci: Interval
+    least: float = Field(
+        description="the accuracy is above this; all looks of this kind share 99.5 % confidence"
+    )
+    floor: float = Field(description="the best guess of the same records without the release")
+    attacker: str
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is surely above its floor."""
+        return self.least > self.floor
+
+
+class AllRows(Wider):
+    """Cross-fitted attackers on every released record, train and validation too.
+
+    The figure is of the part that is read most surely: `part` names it, `parts` has them all.
+    """
+
+    part: str
+    parts: dict[str, Wider] = Field(default_factory=dict)
+    elimination: dict[str, Wider] = Field(
+        default_factory=dict,
+        description="by part: who knows all other labels names the class that a code lacks",
+    )
+
+
+class ColumnRead(Wider):
+    """What one column of the release tells of an attribute."""
+
+    column: str
+    copy_of: bool = Field(False, description="whether each value stands for one class")
+    tells: bool = Field(
+        False, description="whether it surely moves the odds, even where no guess gets better"
+    )
+    bits: float = Field(0.0, description="gain of the guess in log2 probability of the truth")
+
+
+class SliceRead(Wider):
+    """Some of the released records, of which more is read than of the others."""
+
+    by: str = Field(description="how the records were found")
+    value: str
+    share: float = Field(description="of all records")
+
+
+class Column(Finding):
+    """One column of the release, and what it tells alone."""
+
+    name: str
+    kind: str
+    attacked: bool
+    why_not: str = ""
+    tells: dict[str, ColumnRead] = Field(default_factory=dict, description="by attribute")
+
+
+class Copies(Finding):
+    """Released records of one part that are (nearly) their originals."""
+
+    records: int
+    copies: int = Field(description="so near to their originals that nothing else is as near")
+    share: float
+    expected: float = Field(description="the share that changes as large as the others' explain")
+    reidentified: float = Field(description="the share whose nearest original is their own")
+    found: bool = Field(description="whether there are surely more copies than expected")
 
 
 class Rung(Finding):
@@ -60,6 +134,9 @@ class Source(Finding):
     records: int
     features: int
     sha256: str
+    sha256_of: Literal["file", "values"] = Field(
+        "values", description="of the file, as sha256sum prints it, or of the values in memory"
+    )
 
 
 class Distortion(Finding):

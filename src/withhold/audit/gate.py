@@ -3,13 +3,14 @@
 One condition is NAME[@WHAT] OP VALUE. An audit FAILS where a condition holds.
 
     NAME   an attribute, or a joint one as it was given (`gender,accent`)
-    WHAT   ignorant, informed, linked, linked5, linked20, repeated, worst; or bits, nag, balanced;
-           or certificate, the bound on every attacker
+    WHAT   ignorant, informed, linked, linked5, linked20, repeated, worst; or all_rows, columns,
+           column, subgroup; or bits, nag, balanced; or certificate, the bound on every attacker
     OP     > >= < <=
     VALUE  a number in points (percent; bits for bits), or floor, majority, original with + or -
 
 Without WHAT, > asks for the highest of all tiers: any leak is one. < asks for the informed figure:
-what is left for those who train on the release.
+what is left for those who train on the release. Whatever is asked, a release that still contains
+a suppressed attribute as a column, or records as they were, fails.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _OPS: dict[str, Callable[[float, float], bool]] = {
 }
 _WHAT = (
     *("worst", "ignorant", "informed", "linked", "repeated"),
+    *("all_rows", "columns", "column", "subgroup"),
     *("bits", "nag", "balanced", "certificate"),
 )
 _BASES = ("floor", "majority", "original")
@@ -100,10 +102,19 @@ def require_measured(conditions: Iterable[Condition], tiers: Iterable[str]) -> N
 
 
 def check_gate(
-    conditions: Iterable[Condition], attributes: dict[str, AttributeEvidence]
+    conditions: Iterable[Condition],
+    attributes: dict[str, AttributeEvidence],
+    always: Iterable[str] = (),
 ) -> GateResult:
-    """Check the conditions against what an audit found."""
+    """Check the conditions against what an audit found.
+
+    `always` are findings, in words, that fail whatever the conditions ask.
+    """
     checked = tuple(_check(c, attributes[c.attribute]) for c in conditions)
+    checked += tuple(
+        Checked(condition="always", failed=True, found=None, limit=0.0, said=said)
+        for said in always
+    )
     return GateResult(passed=not any(c.failed for c in checked), conditions=checked)
 
 
@@ -187,6 +198,8 @@ def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, st
         return 100 * a.nag, "nag"
     if what == "certificate":
         return _bound(condition.attribute, a)
+    if what in ("column", "subgroup") and what not in a.tiers:
+        return 100 * a.floor, f"{what}: none is surely above the floor"
     tiers = {n: t for n, t in a.tiers.items() if n == what or (what == "linked" and what in n)}
     if not tiers:
         return None, f"tier '{what}' was not measured (measured: {', '.join(a.tiers)})"
@@ -205,4 +218,6 @@ def _bound(name: str, a: AttributeEvidence) -> tuple[float | None, str]:
             None,
             f"the certificate is contradicted: an attack reads {100 * a.best.accuracy:.2f} %",
         )
-    return 100 * a.certificate.bound, "certificate"
+    if a.certificate.stated is None:
+        return None, f"the certificate proves nothing of '{name}' for other people"
+    return 100 * a.certificate.at_most, "certificate"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +35,14 @@ def measure(
     group: str | None,
     seed: int,
     certificate: Certified | None = None,
+    wider: Mapping[str, Any] | None = None,
 ) -> AttributeEvidence:
     """Choose on val, measure on test, tier by tier.
 
     `outcomes` are of attackers on the release; `models` of models of the originals, on originals
     and (`also`) on the release; with no models the release is the original itself. `repeated` are
-    of attackers on several draws; `certificate` is what is proved of it.
+    of attackers on several draws; `certificate` is what is proved of it; `wider` what was found in
+    other columns and other records than the test part's features.
     """
     attribute, parts = question.attribute, question.parts
     val, test = attribute.rows(parts.val), attribute.rows(parts.test)
@@ -99,6 +102,7 @@ def measure(
         seconds=round(sum(o.seconds for o in (*outcomes, *models, *repeated)), 2),
         notes=tuple(notes),
         certificate=certificate,
+        **(wider or {}),
     )
 
 

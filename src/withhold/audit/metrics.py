@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy import sparse
 
 from withhold.attribute import Attribute
-from withhold.audit.intervals import resamples, share, wilson
+from withhold.audit.intervals import SURE, resamples, share, wilson
 
 FloatArray = npt.NDArray[np.float32]
 Weights = npt.NDArray[np.float32]
@@ -64,7 +64,7 @@ def score(
     units = None if units is None else units[known]
     if truth.multilabel:
         metrics = _label_metrics(log_p, codes, sure)
-        accuracy, ci, least = _label_share(log_p, codes, units)
+        accuracy, ci, least = label_share(log_p, codes, units)
     else:
         counted = np.ones(len(codes), bool) if seen is None else np.isin(codes, seen)
         metrics = _class_metrics(log_p, codes, len(truth.classes), sure, counted)
@@ -85,7 +85,7 @@ def accuracy(log_p: FloatArray, truth: Attribute) -> tuple[float, Interval]:
     """The accuracy alone with its interval by record: what the rungs of a ladder show."""
     known = truth.known
     if truth.multilabel:
-        value, ci, _ = _label_share(log_p[known], truth.codes[known], None)
+        value, ci, _ = label_share(log_p[known], truth.codes[known], None)
         return value, ci
     right = log_p[known].argmax(axis=1) == truth.codes[known]
     return (float(right.mean()) if len(right) else float("nan"), wilson(right.sum(), len(right)))
@@ -233,14 +233,14 @@ def average_precision(scores: FloatArray, codes: IntArray) -> Metric:
     return metric
 
 
-def _label_share(
-    logits: FloatArray, codes: IntArray, units: IntArray | None
+def label_share(
+    logits: FloatArray, codes: IntArray, units: IntArray | None, *, level: float = SURE
 ) -> tuple[float, Interval, float]:
     """The labels of one record are not independent: the interval counts records, or units."""
     known = codes >= 0
     right = ((logits > 0) == (codes == 1))[known]
     rows = np.broadcast_to(np.arange(len(codes))[:, None], codes.shape)[known]
-    return share(right, rows if units is None else units[rows])
+    return share(right, rows if units is None else units[rows], level=level)
 
 
 def _binary_surprise(logits: FloatArray, codes: IntArray) -> npt.NDArray[np.float64]:

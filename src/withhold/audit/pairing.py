@@ -22,12 +22,15 @@ class Pair:
     """An original and its release, record by record, and what was done to make it so."""
 
     original: Dataset
-    release: Dataset
+    release: Dataset  # in the order of the original
     notes: tuple[str, ...]
+    released: Dataset  # as it leaves
+    place: npt.NDArray[np.int64]  # (n,): the row of each record in the release as it leaves
 
     def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> Pair:
         """The same of some of the records; `original` has them already."""
-        return Pair(original, self.release.rows(kept), self.notes)
+        release = self.release.rows(kept)
+        return Pair(original, release, self.notes, self.released, self.place[kept])
 
     @property
     def same_space(self) -> bool:
@@ -79,12 +82,14 @@ def pair(
             f" {len(release):,}; a release has the same records (where it lacks some, an id column"
             " tells which: --id)"
         )
+    released, order = release, np.arange(len(release), dtype=np.int64)
     rows = getattr(release, "original_rows", None)
     listed = rows is not None and by is None  # we know the order: it need not be vouched for
     if listed and getattr(release, "same_order", False):
         same_order = True
     elif rows is not None and by is None and not same_order:
-        release, same_order = _in_original_order(original, release, rows), True
+        order = _original_order(original, release, rows)
+        release, same_order = release.rows(order), True
         notes.append("records were in a random order; matched by the list of rows")
     elif same_order and by is None:
         _refuse_numbered(original, release)
@@ -95,7 +100,7 @@ def pair(
             release = release.rows(order)
             notes.append(f"records were in another order; matched by column '{name}'")
     told = _check_common(original, release, FILE if same_order and name is None else name)
-    found = Pair(original, release, tuple(notes))
+    found = Pair(original, release, tuple(notes), released, order)
     if name is None and not told and not listed:
         near = not found.same_space or _nearer(original.x, release.x)
         if not near and same_order:
@@ -123,17 +128,19 @@ def pair(
         )
     if found.identical:
         notes.append("the release is the original: nothing was changed")
-    return Pair(original, release, tuple(notes))
+    return Pair(original, release, tuple(notes), released, order)
 
 
-def _in_original_order(original: Dataset, release: Dataset, rows: npt.NDArray[np.int64]) -> Dataset:
-    """The release in the order of the original; `rows` (n,) are the original rows of its rows."""
+def _original_order(
+    original: Dataset, release: Dataset, rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """For each record of the original its row in the release; `rows` (n,) says the reverse."""
     if not np.array_equal(np.sort(rows), np.arange(len(original))):
         raise UserError(
             f"the list of rows of {release.name} does not name each of the {len(original):,}"
             f" records of {original.name} once; is it of another release?"
         )
-    return release.rows(np.argsort(rows))
+    return np.argsort(rows)
 
 
 def _refuse_numbered(original: Dataset, release: Dataset) -> None:

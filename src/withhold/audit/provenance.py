@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,21 @@ from withhold.dataset import Dataset
 
 
 def source(data: Dataset) -> Source:
-    """What was audited, and the hash of what it held."""
-    return Source(name=data.name, records=len(data), features=data.dimension, sha256=data.digest())
+    """What was audited: the hash of its file, or of its values where it was not read from one."""
+    file = data.path is not None and data.path.is_file()
+    return Source(
+        name=data.name,
+        records=len(data),
+        features=data.dimension,
+        sha256=file_sha256(data.path) if file and data.path is not None else data.digest(),
+        sha256_of="file" if file else "values",
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """What `sha256sum` prints."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def settings(

@@ -85,7 +85,7 @@ def parts_of(
     known, note = attribute.known, ""
     chosen = split
     # The group itself, or whatever tells it: nobody names a person whom they never met.
-    if groups is not None and not _tells(attribute, groups) and straddles(groups, split):
+    if groups is not None and not tells_group(attribute, groups) and straddles(groups, split):
         apart = _groups_apart(split, groups)
         if unmeasurable(attribute, apart) is None:
             chosen = apart
@@ -143,7 +143,7 @@ def unseen(attribute: Attribute, parts: Parts) -> list[str]:
     return [attribute.classes[i] for i in missing]
 
 
-def _tells(attribute: Attribute, groups: Rows) -> bool:
+def tells_group(attribute: Attribute, groups: Rows) -> bool:
     """Whether each value of the attribute is of one group only (it is the group, or finer)."""
     if attribute.multilabel:
         return False

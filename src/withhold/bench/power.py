@@ -231,7 +231,18 @@ def without_leak_of_people(seed: int) -> bool:
     x = rng.standard_normal((1000, 8)).astype(np.float32)
     data = Dataset.from_arrays(x, columns, group="person")
     release = data.with_features(x + rng.standard_normal(x.shape).astype(np.float32))
-    audit = evaluate(data, release, "label", hidden=(), seed=seed, quick=True, workers=1)
+    # People are side by side in these records; they leave without names and in no order.
+    audit = evaluate(
+        data,
+        release.without(["label", "person"]),
+        "label",
+        hidden=(),
+        same_order=True,
+        order_counts=False,
+        seed=seed,
+        quick=True,
+        workers=1,
+    )
     return audit.attributes["label"].readable
 
 

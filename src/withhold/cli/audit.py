@@ -36,6 +36,8 @@ from withhold.cli.options import (
 
 if TYPE_CHECKING:
     from withhold.audit.evidence import Evidence
+    from withhold.certificate import Certificate
+    from withhold.certificate.release_file import ReleaseCertificate
     from withhold.dataset import Dataset
 
 GATE_FAILED = 3
@@ -72,6 +74,10 @@ def audit(
     certificate: Annotated[
         Path | None,
         typer.Option(help="The bound on every attacker: a file of withhold certify, or a bundle."),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="The owner's key: checks the signature of the certificate."),
     ] = None,
     again: Annotated[
         list[Path] | None,
@@ -136,9 +142,9 @@ def audit(
     from withhold.audit.evaluate import evaluate
     from withhold.audit.pairing import matching
     from withhold.audit.settings import AuditSettings
-    from withhold.certificate import read_certificate
     from withhold.dataset import Dataset
     from withhold.errors import UserError
+    from withhold.key_file import as_key
     from withhold.release.dataset import with_rows
 
     if output is None:
@@ -157,7 +163,12 @@ def audit(
         certificate=None if certificate is None else str(certificate),
     )
     # Read first: a mistake costs no reading of the data.
-    proved = None if settings.certificate is None else read_certificate(settings.certificate)
+    proved, owner = None, None if key is None else as_key(key)
+    if settings.certificate is not None:
+        proved, found = _certificate(Path(settings.certificate))
+        owner = owner or found
+    elif key is not None:
+        raise UserError("--key checks the signature of a certificate; name one with --certificate")
     progress = choose_progress(quiet)
     given = (original, release)
     original, release = features_for_audit(
@@ -209,6 +220,7 @@ def audit(
         joint=settings.joint,
         fail_if=settings.fail_if or None,
         certificate=proved,
+        key=owner,
         again=[read(path) for path in again or []],
         quick=settings.quick,
         id=settings.id,
@@ -220,6 +232,22 @@ def audit(
     _write(evidence, output, title=f"Audit of {(given[1] or given[0]).name}")
     _tell(evidence, output, quiet=quiet, as_json=as_json)
     return GATE_FAILED if evidence.gate is not None and not evidence.gate.passed else 0
+
+
+def _certificate(path: Path) -> tuple[Certificate | ReleaseCertificate, bytes | None]:
+    """What `--certificate` names: a file, the folder of a bundle, or that of a release.
+
+    A bundle has the key that its certificate was signed with.
+    """
+    from withhold.bundle import load_bundle
+    from withhold.certificate import read_certificate
+    from withhold.certificate.release_file import ReleaseCertificate
+
+    if path.is_dir():
+        return read_certificate(path), getattr(load_bundle(path).modifier, "key", None)
+    if path.name.endswith(".certificate.json"):
+        return ReleaseCertificate.from_json(path), None
+    return read_certificate(path), None
 
 
 def shared_names(before: Dataset, after: Dataset) -> str | None:

@@ -13,6 +13,8 @@ from withhold.report.charts import Bar, Point, bars, curve, meter
 from withhold.report.proved import in_short
 from withhold.report.tables import FigureRow, RungRow, Slices, figures, ladder, slices
 
+_TIERS = ("ignorant", "informed", "repeated", "all_rows", "columns", "column", "subgroup")
+
 
 @dataclass(frozen=True)
 class Card:
@@ -97,7 +99,7 @@ def _bars(name: str, a: AttributeEvidence, tone: str, *, alone: bool) -> Markup:
     rows = [] if alone else [Bar("Original data", a.original.accuracy, a.original.ci, "original")]
     most = max(a.linked, key=lambda r: (a.linked[r].accuracy, -int(r)), default=None)
     linked = [] if most is None else [f"linked{most}"]
-    for tier in ("ignorant", "informed", "repeated", *linked):
+    for tier in (*_TIERS, *linked):
         found = a.tiers.get(tier)
         if found is not None:
             kind = "ignorant" if tier == "ignorant" else f"informed {tone}"

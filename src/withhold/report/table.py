@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from withhold.audit.evidence import AttributeEvidence, Evidence
-from withhold.audit.findings import Linked, Tier
+from withhold.audit.findings import Column, Linked, Tier
 
 _COLOURS = {"readable": "bold red", "floor": "bold green", "blind": "bold yellow"}
 
@@ -30,6 +30,8 @@ def print_table(
     console.print()
     for line in _legend(evidence) if legend else ():
         console.print(Text(line, style="dim"))
+    for line in _wider(evidence):
+        console.print(Text(_plain(line)), soft_wrap=True)
     for note in evidence.notes:
         console.print(Text(_plain(f"note: {note}")), soft_wrap=True)
     style = _verdict_style(evidence)
@@ -72,7 +74,7 @@ def _table(evidence: Evidence, title: str) -> Table:
         measured = [] if alone else [points(a.original.accuracy), _accuracy(a.ignorant)]
         table.add_row(
             escape(_plain(name)),
-            a.role,
+            "unnamed" if a.role == "hidden" else a.role,
             points(a.floor),
             *measured,
             f"{points(a.informed.accuracy)} ({span(a.informed.ci)})",
@@ -84,7 +86,9 @@ def _table(evidence: Evidence, title: str) -> Table:
 
 
 def _proved(a: AttributeEvidence) -> str:
-    return NONE if a.certificate is None else at_most(a.certificate.bound)
+    if a.certificate is None or a.certificate.stated is None:
+        return NONE
+    return at_most(a.certificate.at_most)
 
 
 def _accuracy(tier: Tier | None) -> str:
@@ -122,6 +126,34 @@ def _legend(evidence: Evidence) -> list[str]:
     if proved:
         lines.append("proved: no attacker, however strong, reads more from one record")
     return lines
+
+
+def _wider(evidence: Evidence) -> list[str]:
+    """Which columns were attacked, which were not, and how small a leak would have been seen."""
+    lines = []
+    attacked = [c for c in evidence.columns if c.attacked]
+    if attacked:
+        told = [f"{c.name}{_told(c)}" for c in attacked]
+        lines.append(f"columns attacked: {', '.join(told)}")
+    skipped = [f"{c.name} ({c.why_not})" for c in evidence.columns if not c.attacked]
+    if skipped:
+        lines.append(f"columns not attacked: {', '.join(skipped)}")
+    for name, a in evidence.suppressed.items():
+        if a.smallest_leak is not None:
+            lines.append(
+                f"{name}: a leak smaller than {100 * a.smallest_leak:.1f} points above the floor"
+                " would not have been seen"
+            )
+    return lines
+
+
+def _told(column: Column) -> str:
+    found = [
+        f"{name} at {100 * read.accuracy:.1f} %"
+        for name, read in column.tells.items()
+        if read.sure or read.copy_of
+    ]
+    return f" (tells {', '.join(found)})" if found else ""
 
 
 def _plain(text: str) -> str:

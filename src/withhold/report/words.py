@@ -16,7 +16,7 @@ STATUS: dict[Status, str] = {
     "floor": "not distinguishable from the floor",
     "blind": "audit shows nothing",
 }
-ROLE = {"suppress": "suppressed", "preserve": "preserved", "hidden": "hidden"}
+ROLE = {"suppress": "suppressed", "preserve": "preserved", "hidden": "unnamed"}
 
 
 def headline(evidence: Evidence) -> Markup:
@@ -82,6 +82,14 @@ def attacker(
         words = "a frozen model of the original data"
     elif tier == "repeated":
         words = f"someone who is given every record {a.draws} times"
+    elif tier == "all_rows":
+        words = "a model trained on some of all released records and asked about the others"
+    elif tier == "columns":
+        words = "a model trained on all columns of the release together"
+    elif tier == "column" and a.column is not None:
+        words = f"someone who looks at column '{a.column.column}' of the release"
+    elif tier == "subgroup" and a.subgroup is not None:
+        words = f"a model asked only about {a.subgroup.value}"
     elif alone:
         words = "a model trained on this data"
     else:
@@ -97,6 +105,10 @@ def labelled(tier: str, a: AttributeEvidence, *, alone: bool) -> str:
         "ignorant": "Release, frozen model",
         "informed": "This data" if alone else "Release, retrained model",
         "repeated": f"Release, {a.draws} draws averaged",
+        "all_rows": "All released records",
+        "columns": "All columns together",
+        "column": "One column" if a.column is None else f"Column '{a.column.column}'",
+        "subgroup": "Worst slice of records",
     }[tier]
 
 
@@ -172,8 +184,8 @@ def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
     """The sentences after the first, for a suppressed attribute."""
     said = []
     worst, single = a.tiers[a.worst_tier], a.worst_tier.startswith("linked")
-    if a.status == "readable" and worst.least <= a.floor:
-        able = [tier for tier in a.tiers if a.tiers[tier].least > a.floor]
+    able = [tier for tier, sure in a.sure.items() if sure]
+    if able and a.worst_tier not in able:
         sure = max(able, key=lambda tier: a.tiers[tier].least)
         single = single and sure != "informed"
         said.append(

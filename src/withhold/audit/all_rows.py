@@ -1,0 +1,163 @@
+"""`all_rows`: attackers on every released record, train and validation too, part by part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.attackers.corners import Corners
+from withhold.audit.cross import Said, cross_fit, folds_of, guess_without
+from withhold.audit.elimination import eliminate
+from withhold.audit.findings import AllRows, SliceRead, Wider
+from withhold.audit.intervals import share, shared
+from withhold.audit.measure import floor
+from withhold.audit.metrics import label_share
+from withhold.audit.plan import Question, Seen
+from withhold.audit.split import Rows, Split, tells_group
+from withhold.audit.surest import worst_slice
+
+Mask = npt.NDArray[np.bool_]
+MOST, MOST_QUICK = 6_000, 2_500  # records
+
+
+@dataclass(frozen=True, eq=False)
+class RowsTask:
+    """One attribute on all records; calling it attacks them, here or in another process."""
+
+    question: Question
+    standard: FloatArray
+    reduced: FloatArray
+    rows: Rows
+    split: Split
+    names: tuple[str, ...]
+    seed: int
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds it will take."""
+        classes = (
+            1 if len(self.question.attribute.classes) == 2 else len(self.question.attribute.classes)
+        )
+        return float(
+            0.3 + 1e-5 * len(self.rows) * min(self.standard.shape[1], 64) * min(classes, 60) / 4
+        )
+
+    def __call__(self) -> tuple[AllRows | None, SliceRead | None]:
+        """What is read of all records, and of which slice most."""
+        q, attribute = self.question, self.question.attribute
+        people = people_apart(attribute, q.parts.units)
+        folds = folds_of(self.rows, people, self.seed)
+        views = {"standard": self.standard, "reduced": self.reduced}
+        aside = () if attribute.multilabel else (Corners(),)
+        said = cross_fit(views, attribute, folds, aside=aside, seed=self.seed)
+        best = said["best"]
+        if not len(best.rows):
+            return None, None
+        without = np.zeros(len(attribute.codes), bool)
+        if not attribute.multilabel:
+            where, right = guess_without(attribute, q.given, folds)
+            without[where] = right
+        # The floor of the test part, where the preserved labels are known, is one of every part.
+        tested = floor(attribute, q.given, q.parts) if q.given else 0.0
+        parts = {"train": self.split.train, "val": self.split.val, "test": self.split.test}
+        masks = {"all": np.ones(len(best.rows), bool)}
+        masks |= {n: m[best.rows] for n, m in parts.items() if m[best.rows].any()}
+        level = shared(2 * len(masks))
+        read = {
+            n: _read(best, attribute, mask, without, q.parts.units, level, tested)
+            for n, mask in masks.items()
+        }
+        missing = self._eliminated(masks, best.rows, without, level, tested)
+        worst = max([*read.items(), *missing.items()], key=lambda one: _excess(one[1]))
+        worst = worst if worst[1].sure else ("all", read["all"])
+        found = AllRows(**worst[1].model_dump(), part=worst[0], parts=read, elimination=missing)
+        one = worst_slice(
+            said,
+            attribute,
+            self.standard,
+            self.names,
+            without=without[best.rows] if q.given else None,
+            floor=read["all"].floor,
+            units=q.parts.units,
+            seed=self.seed,
+        )
+        return found, one
+
+    def _eliminated(
+        self, masks: dict[str, Mask], rows: Rows, without: Mask, level: float, tested: float
+    ) -> dict[str, Wider]:
+        """What is read by naming the class that a code lacks, in each part that has codes."""
+        attribute = self.question.attribute
+        if attribute.multilabel:
+            return {}
+        found = {}
+        for name, mask in masks.items():
+            mine = rows[mask]
+            guessed = eliminate(self.standard[mine], attribute.rows(mine))
+            if guessed is not None:
+                right, codes = guessed
+                accuracy, ci, least = share(right, codes, level=level)
+                guess = max(attribute.rows(mine).majority, float(without[mine].mean()), tested)
+                found[name] = Wider(
+                    records=len(mine),
+                    accuracy=accuracy,
+                    ci=ci,
+                    least=least,
+                    floor=guess,
+                    attacker="elimination",
+                )
+        return found
+
+
+def _excess(read: Wider) -> tuple[bool, float]:
+    return read.sure, read.least - read.floor
+
+
+def rows_task(
+    question: Question, seen: Seen, split: Split, names: tuple[str, ...], *, quick: bool, seed: int
+) -> RowsTask:
+    """The task for one attribute: a random sample of its labelled records, from every part."""
+    rows = labelled(question.attribute, quick=quick, seed=seed)
+    return RowsTask(question, seen.view("standard"), seen.view("reduced"), rows, split, names, seed)
+
+
+def labelled(attribute: Attribute, *, quick: bool, seed: int) -> Rows:
+    """Labelled records of all parts, a random sample where there are many."""
+    rng = np.random.default_rng([seed, 0xA110])
+    rows = rng.permutation(np.flatnonzero(attribute.known))
+    return np.sort(rows[: MOST_QUICK if quick else MOST])
+
+
+def people_apart(attribute: Attribute, units: Rows | None) -> Rows | None:
+    """The people to keep apart; none where the attribute is who somebody is, or people are few."""
+    if units is None or tells_group(attribute, units):
+        return None
+    known = attribute.known
+    return units if len(np.unique(units[known])) >= 12 else None
+
+
+def _read(
+    said: Said,
+    attribute: Attribute,
+    mask: Mask,
+    without: Mask,
+    units: Rows | None,
+    level: float,
+    tested: float,
+) -> Wider:
+    rows, log_p = said.rows[mask], said.log_p[mask]
+    truth = attribute.rows(rows)
+    people = None if units is None else units[rows]
+    if attribute.multilabel:
+        accuracy, ci, least = label_share(log_p, truth.codes, people, level=level)
+        guess = truth.majority
+    else:
+        accuracy, ci, least = share(log_p.argmax(axis=1) == truth.codes, people, level=level)
+        guess = max(truth.majority, float(without[rows].mean()), tested)
+    return Wider(
+        records=len(rows), accuracy=accuracy, ci=ci, least=least, floor=guess, attacker=said.by
+    )

@@ -1,0 +1,253 @@
+"""Every column of a release: what each tells of what was suppressed, alone and all together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from withhold.attribute import Attribute
+from withhold.audit import order, precision
+from withhold.audit.attack import Attack, Outcome
+from withhold.audit.attackers import Logistic, Prior, Trees
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.choice import Reading, choose
+from withhold.audit.cross import folds_of, guess_without
+from withhold.audit.findings import Column, ColumnRead, Tier
+from withhold.audit.measure import floor
+from withhold.audit.metrics import score
+from withhold.audit.pairing import Pair
+from withhold.audit.plan import Question
+from withhold.audit.split import Parts, Rows
+from withhold.audit.views import Views
+from withhold.columns import EncodedColumn, encode_column, how_well_it_tells, is_copy
+from withhold.columns.tells import LEVEL
+from withhold.tables import RECORD
+
+_ROWS, _ROWS_QUICK = 9_000, 4_000
+_TOGETHER = (Prior(), Logistic(strengths=(0.01, 0.3)), Trees(rounds=60, patience=5, budget=1e8))
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a release on a sample of its records, encoded as an attacker would."""
+
+    rows: Rows  # of the paired records, sorted
+    features: FloatArray  # standardised, of these rows
+    encoded: dict[str, EncodedColumn]
+    skipped: dict[str, Column]
+    place: Rows | None  # the place of every paired record in the file as it was released
+
+    @classmethod
+    def of(cls, matched: Pair, *, order_counts: bool, quick: bool, seed: int) -> Columns:
+        """Encode every column but the features."""
+        release = matched.release
+        rng = np.random.default_rng([seed, 0xC01])
+        most = _ROWS_QUICK if quick else _ROWS
+        rows = np.sort(rng.permutation(len(release))[:most])
+        below = precision.below_float32(matched.released)
+        encoded: dict[str, EncodedColumn] = {}
+        skipped: dict[str, Column] = {}
+        table = release.table.take(pa.array(rows))
+        for name in table.column_names:
+            if name == RECORD:
+                continue
+            one = encode_column(table[name], seed=seed)
+            if one.distinct == 0 or not _varies(one):
+                why = "it is empty" if one.distinct == 0 else "it is the same in every record"
+                skipped[name] = Column(name=name, kind=one.kind, attacked=False, why_not=why)
+            else:
+                encoded[name] = one
+        if below is not None:
+            x = below[matched.place[rows]]
+            encoded[precision.NAME] = EncodedColumn(x, "number", np.arange(len(rows)))
+        elif precision.may_have(matched.released) and matched.released.path is None:
+            why = "the release was not read from a file; audit the file that leaves"
+            skipped[precision.NAME] = Column(
+                name=precision.NAME, kind="number", attacked=False, why_not=why
+            )
+        place = matched.place if order_counts else None
+        x = release.x[rows]
+        return cls(rows, Views.of(x, seed=seed).see("reduced", x), encoded, skipped, place)
+
+    def alone(self, question: Question, *, seed: int) -> dict[str, ColumnRead]:
+        """What each column tells of one attribute, alone; the row order too."""
+        attribute = question.attribute.rows(self.rows)
+        least = _floor(question, self.rows, seed)
+        found = {}
+        for name, one in self.encoded.items():
+            if is_copy(one, attribute) or _determines(one, attribute):
+                found[name] = _certain(name, one, attribute, least)
+                continue
+            told = how_well_it_tells(one, attribute, seed=seed)
+            if told.tells is None:
+                continue
+            n = int(attribute.known.sum())
+            found[name] = ColumnRead(
+                column=name,
+                records=n,
+                accuracy=told.accuracy,
+                ci=_interval(told.accuracy, n),
+                least=told.lower,
+                floor=max(least, told.majority),
+                attacker=told.by,
+                bits=max(told.bits, 0.0),
+                tells=bool(told.tells),
+            )
+        if self.place is not None:
+            level = 1 - LEVEL
+            placed = order.read_order(
+                self.place, question.attribute, floor=least, level=level, seed=seed
+            )
+            if placed is not None:
+                found[order.NAME] = placed
+        return found
+
+    def together(self, question: Question, *, seed: int) -> Tier | None:
+        """All columns and the features, on the parts of the question."""
+        if not self.encoded:
+            return None
+        blocks = [self.features, *(_scaled(one.x) for one in self.encoded.values())]
+        if self.place is not None:
+            blocks.append(_scaled(self.place[self.rows, None].astype(np.float32)))
+        x = np.concatenate(blocks, axis=1)
+        parts = _within(question.parts, self.rows)
+        if len(parts.train) < 4 or len(parts.val) < 2 or len(parts.test) < 10:
+            return None
+        attribute = question.attribute.rows(self.rows)
+        outcomes: list[Outcome] = []
+        for one in _TOGETHER:
+            declines = getattr(one, "declines", None)
+            k = len(attribute.classes)
+            if declines is None or declines(len(parts.train), x.shape[1], k) is None:
+                outcomes.append(Attack(one.name, one, x, attribute, parts, seed)())
+        val, test = attribute.rows(parts.val), attribute.rows(parts.test)
+        chosen, _ = choose([Reading.of(o, val) for o in outcomes], val)
+        units = None if parts.units is None else parts.units[parts.test]
+        seen = None if attribute.multilabel else np.unique(attribute.codes[parts.train])
+        found = score(
+            chosen.best.test, test, surest=chosen.surest.test, seen=seen, units=units, draws=100
+        )
+        return Tier(**found.model_dump(), attacker=chosen.best.name)
+
+    def summary(self, read: dict[str, dict[str, ColumnRead]]) -> tuple[Column, ...]:
+        """Every column of the release, attacked or not, and what it tells of each attribute."""
+        names = [*self.encoded, *([order.NAME] if self.place is not None else [])]
+        kinds = {n: one.kind for n, one in self.encoded.items()} | {order.NAME: "place in the file"}
+        found = []
+        for name in names:
+            tells = {a: columns[name] for a, columns in read.items() if name in columns}
+            why = "" if tells or not read else "too few labelled records"
+            found.append(
+                Column(
+                    name=name,
+                    kind=kinds[name],
+                    attacked=bool(tells),
+                    why_not=why if read else "nothing was named to be suppressed",
+                    tells=tells,
+                )
+            )
+        return (*found, *self.skipped.values())
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsTask:
+    """One attribute against every column; calling it attacks, here or in another process."""
+
+    columns: Columns
+    question: Question
+    seed: int
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds it will take."""
+        wide = sum(min(one.x.shape[1], 128) for one in self.columns.encoded.values())
+        return float(0.5 + 2e-6 * len(self.columns.rows) * wide)
+
+    def __call__(self) -> tuple[dict[str, ColumnRead], Tier | None]:
+        """Each column alone, and all together."""
+        return (
+            self.columns.alone(self.question, seed=self.seed),
+            self.columns.together(self.question, seed=self.seed),
+        )
+
+
+def worst_column(found: dict[str, ColumnRead]) -> ColumnRead | None:
+    """The column that surely tells most, if any does."""
+    able = [c for c in found.values() if c.sure]
+    return max(able, key=lambda c: (c.copy_of, c.least - c.floor), default=None)
+
+
+def _varies(one: EncodedColumn) -> bool:
+    return one.distinct > 1 or bool((one.codes < 0).any() and (one.codes >= 0).any())
+
+
+def _certain(name: str, one: EncodedColumn, attribute: Attribute, guess: float) -> ColumnRead:
+    """A column that is the attribute, or fixes it: nothing has to be guessed."""
+    n = int(attribute.known.sum())
+    return ColumnRead(
+        column=name,
+        records=n,
+        accuracy=1.0,
+        ci=(_interval(1.0, n)[0], 1.0),
+        least=max(_interval(1.0, n)[0], min(guess + 1e-9, 1.0)),
+        floor=guess,
+        attacker="values",
+        copy_of=is_copy(one, attribute),
+        tells=True,
+    )
+
+
+def _determines(one: EncodedColumn, attribute: Attribute) -> bool:
+    """Whether each value goes with one class, and values are common enough for that to be news."""
+    if attribute.multilabel:
+        return False
+    both = (one.codes >= 0) & attribute.known
+    n, values = int(both.sum()), len(np.unique(one.codes[both]))
+    if both.sum() < max(20, 0.5 * attribute.known.sum()) or values * 4 > n or values < 2:
+        return False
+    pairs = np.unique(np.stack([one.codes[both], attribute.codes[both]]), axis=1)
+    return bool(pairs.shape[1] == values and len(np.unique(pairs[1])) > 1)
+
+
+def _floor(question: Question, rows: Rows, seed: int) -> float:
+    """The best guess from the preserved labels, on the same records."""
+    attribute = question.attribute.rows(rows)
+    if attribute.multilabel or not question.given:
+        return attribute.majority
+    tested = floor(question.attribute, question.given, question.parts)
+    given = [a.rows(rows) for a in question.given]
+    folds = folds_of(np.flatnonzero(attribute.known), None, seed)
+    _, right = guess_without(attribute, given, folds)
+    return max(attribute.majority, tested, float(right.mean()) if len(right) else 0.0)
+
+
+def _interval(accuracy: float, n: int) -> tuple[float, float]:
+    from withhold.audit.intervals import wilson
+
+    return wilson(accuracy * n, n)
+
+
+def _scaled(x: FloatArray) -> FloatArray:
+    return Views.of(x).see("standard", x)
+
+
+def _within(parts: Parts, rows: Rows) -> Parts:
+    """The parts of a question among some rows, as places in them."""
+    train, val, test = (
+        np.searchsorted(rows, np.intersect1d(part, rows))
+        for part in (parts.train, parts.val, parts.test)
+    )
+    return Parts(train, val, test, None if parts.units is None else parts.units[rows], parts.note)
+
+
+def left_in(columns: Sequence[Column]) -> dict[str, list[str]]:
+    """The columns that are a suppressed attribute, by attribute."""
+    found: dict[str, list[str]] = {}
+    for column in columns:
+        for attribute, read in column.tells.items():
+            if read.copy_of:
+                found.setdefault(attribute, []).append(column.name)
+    return found

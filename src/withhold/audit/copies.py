@@ -1,0 +1,101 @@
+"""Released records that are (nearly) their originals: untouched, rounded, rescaled, barely noised.
+
+A record counts as a copy where nearly every feature is within 1 % of the feature's spread, or
+0.1 % of its size, of the original, and no other original is as near. Changes that happen to be
+small are not copies: of a smooth distribution of changes, those below t are no more than those
+between t and 8 t, which is what `expected` is taken from.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.findings import Copies
+from withhold.audit.intervals import shared, wilson
+from withhold.audit.split import Split
+
+_SPREAD, _SIZE = 1e-2, 1e-3
+_FEATURES = 0.95  # of the features must be within the tolerance
+_LEAST = 0.005  # the least share of copies that is a finding
+_ROWS = 4000  # of each part
+_ASKED = 500  # records of each part that are looked up among all originals
+_AMONG = 20_000
+Rows = npt.NDArray[np.int64]
+
+
+def copies(
+    original: FloatArray, release: FloatArray, split: Split, *, seed: int
+) -> dict[str, Copies]:
+    """By part: how many of the released records are their originals. Both are (n, d)."""
+    rng = np.random.default_rng([seed, 0xC0B1])
+    parts = {"train": split.train, "val": split.val, "test": split.test}
+    sample = original[:: max(len(original) // 5000, 1)].astype(np.float64)
+    spread = np.maximum(sample.std(axis=0), 1e-12)
+    found = {}
+    for name, mask in parts.items():
+        rows = rng.permutation(np.flatnonzero(mask))[:_ROWS]
+        if not len(rows):
+            continue
+        moved = _moved(original[rows], release[rows], spread)
+        asked = rows[:_ASKED]
+        own, alone = _looked_up(original, release, asked, spread, rng)
+        near = moved <= 1
+        # Where others are as near (a table of few distinct records), equality says nothing.
+        distinct = float(alone.mean()) if len(alone) else 0.0
+        n, count = len(rows), round(int(near.sum()) * distinct)
+        expected = float(((moved > 1) & (moved <= 8)).mean())
+        z = float(_z(len(parts)))
+        least = wilson(count, n, z=z)[0]
+        found[name] = Copies(
+            records=n,
+            copies=count,
+            share=count / n,
+            expected=expected,
+            reidentified=float(own.mean()),
+            found=least > max(expected, _LEAST),
+        )
+    return found
+
+
+def _moved(
+    one: FloatArray, two: FloatArray, spread: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """How far records moved, in tolerances: 1 is where nearly all features are just within it."""
+    wide = one.astype(np.float64)
+    ratio = np.abs(wide - two) / (_SPREAD * spread + _SIZE * np.abs(wide))
+    return np.quantile(ratio, _FEATURES, axis=1, method="higher")
+
+
+def _looked_up(
+    original: FloatArray,
+    release: FloatArray,
+    rows: Rows,
+    spread: npt.NDArray[np.float64],
+    rng: np.random.Generator,
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Whether the nearest original of a release is its own, and whether no other one equals it."""
+    others = rng.permutation(len(original))[:_AMONG]
+    others = np.unique(np.concatenate([others, rows]))
+    scale = spread.astype(np.float32)
+    among = original[others] / scale
+    norms = np.square(among).sum(axis=1)
+    own = np.zeros(len(rows), bool)
+    alone = np.zeros(len(rows), bool)
+    place = np.searchsorted(others, rows)
+    for start in range(0, len(rows), 256):
+        piece = slice(start, start + 256)
+        near = norms - 2 * ((release[rows[piece]] / scale) @ among.T)
+        own[piece] = near.argmin(axis=1) == place[piece]
+        kin = norms - 2 * ((original[rows[piece]] / scale) @ among.T)
+        kin[np.arange(len(kin)), place[piece]] = np.inf
+        nearest = original[others[kin.argmin(axis=1)]]
+        alone[piece] = _moved(original[rows[piece]], nearest, spread) > 1
+    return own, alone
+
+
+def _z(looks: int) -> float:
+    from scipy.stats import norm
+
+    return float(norm.ppf(shared(looks)))

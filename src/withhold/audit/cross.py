@@ -1,0 +1,144 @@
+"""Cross-fitting: attackers on all released records, each asked only about records it never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attack import Attack, Outcome
+from withhold.audit.attackers import Attacker, Logistic, Nearest, Prior, Trees
+from withhold.audit.attackers.attacker import FloatArray, log_shares
+from withhold.audit.choice import Reading, choose
+from withhold.audit.split import Parts, Rows
+from withhold.feasibility import contingency, joint
+
+FOLDS = 3
+BRISK: tuple[Attacker, ...] = (
+    Prior(),
+    Logistic(strengths=(0.3,)),
+    Nearest(),
+    Trees(rounds=40, patience=4, budget=3e7),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What cross-fitted attackers say of `rows`: (m, k) log-probabilities, and who said it."""
+
+    rows: Rows
+    log_p: FloatArray
+    attackers: tuple[str, ...]  # chosen in each fold
+
+    @property
+    def by(self) -> str:
+        """The attackers that were chosen, in words."""
+        return ", ".join(dict.fromkeys(self.attackers))
+
+
+def folds_of(rows: Rows, people: Rows | None, seed: int) -> list[Parts]:
+    """`FOLDS` ways to cut rows into train, val and test; each row is in test once.
+
+    `people` (of every record) are kept apart where they are given.
+    """
+    rng = np.random.default_rng([seed, 0xF01D])
+    names = (
+        np.arange(len(rows)) if people is None else np.unique(people[rows], return_inverse=True)[1]
+    )
+    dealt = rng.permutation(int(names.max(initial=-1)) + 1)
+    place = dealt[names]
+    fold, held = place % FOLDS, place // FOLDS % 5 == 0
+    return [
+        Parts(rows[(fold != f) & ~held], rows[(fold != f) & held], rows[fold == f], people)
+        for f in range(FOLDS)
+    ]
+
+
+def cross_fit(
+    views: Mapping[str, FloatArray],
+    attribute: Attribute,
+    folds: Sequence[Parts],
+    *,
+    attackers: Sequence[Attacker] = BRISK,
+    codes: npt.NDArray[np.int64] | None = None,
+    aside: Sequence[Attacker] = (),
+    seed: int,
+) -> dict[str, Said]:
+    """Fit every attacker in every fold, choose on its val part, and keep what is said of test.
+
+    `views` has all records in each view. `codes` are values that are equal or not, looked up in a
+    table. Under "best" is what the chosen ones say; those `aside` are not chosen from.
+    """
+    rows: list[Rows] = []
+    said: dict[str, list[FloatArray]] = {}
+    names = []
+    for parts in folds:
+        if len(parts.train) < 4 or not len(parts.val) or not len(parts.test):
+            continue
+        val = attribute.rows(parts.val)
+        outcomes = list(_outcomes(views, attribute, parts, attackers, seed))
+        if codes is not None and not attribute.multilabel:
+            outcomes.append(look_up(codes, attribute, parts))
+        readings = [Reading.of(o, val) for o in outcomes]
+        chosen, _ = choose(readings, val)
+        others = [Reading.of(o, val) for o in _outcomes(views, attribute, parts, aside, seed)]
+        rows.append(parts.test)
+        names.append(chosen.best.name)
+        for name, one in (("best", chosen.best), *((r.name, r) for r in (*readings, *others))):
+            said.setdefault(name, []).append(one.test)
+    if not rows:
+        none = np.zeros((0, len(attribute.classes)), np.float32)
+        return {"best": Said(np.zeros(0, np.int64), none, ())}
+    asked = np.concatenate(rows)
+    return {
+        name: Said(asked, np.concatenate(pieces), tuple(names) if name == "best" else (name,))
+        for name, pieces in said.items()
+        if len(pieces) == len(rows)
+    }
+
+
+def _outcomes(
+    views: Mapping[str, FloatArray],
+    attribute: Attribute,
+    parts: Parts,
+    attackers: Sequence[Attacker],
+    seed: int,
+) -> Iterator[Outcome]:
+    for one in attackers:
+        x = views.get(one.view, views["standard"])
+        declines = getattr(one, "declines", None)
+        k = len(attribute.classes)
+        if declines is None or declines(len(parts.train), x.shape[1], k) is None:
+            yield Attack(one.name, one, x, attribute, parts, seed)()
+
+
+def look_up(codes: npt.NDArray[np.int64], attribute: Attribute, parts: Parts) -> Outcome:
+    """`values`: the class that a value had most often in train; values are equal or not."""
+    shares = np.exp(log_shares(attribute.rows(parts.train)))
+    place = codes - int(codes.min(initial=0))
+    table = np.zeros((int(place.max(initial=0)) + 1, len(shares)))
+    np.add.at(table, (place[parts.train], attribute.codes[parts.train]), 1.0)
+    smooth = table + shares
+    log_p: FloatArray = np.log(smooth / smooth.sum(axis=1, keepdims=True)).astype(np.float32)
+    return Outcome("values", log_p[place[parts.val]], log_p[place[parts.test]], None, None, 0.0)
+
+
+def guess_without(
+    attribute: Attribute, given: Sequence[Attribute], folds: Sequence[Parts]
+) -> tuple[Rows, npt.NDArray[np.bool_]]:
+    """Who has the preserved labels alone: for the rows of all folds whether the guess is right."""
+    rows, right = [np.zeros(0, np.int64)], [np.zeros(0, bool)]
+    code = joint(given) if given else np.zeros(len(attribute.codes), np.int64)
+    code = np.where(code < 0, code.max(initial=0) + 1, code)
+    for parts in folds:
+        fitted = np.concatenate([parts.train, parts.val])
+        table = contingency(code[fitted], attribute.codes[fitted])
+        guess = np.full(int(code.max(initial=0)) + 1, int(attribute.rows(fitted).counts.argmax()))
+        seen = table.sum(axis=1) > 0
+        guess[: len(table)][seen] = table[seen].argmax(axis=1)
+        rows.append(parts.test)
+        right.append(guess[code[parts.test]] == attribute.codes[parts.test])
+    return np.concatenate(rows), np.concatenate(right)

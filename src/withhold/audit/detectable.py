@@ -1,0 +1,89 @@
+"""The power of this audit: the smallest leak that would have been seen, found by planting some.
+
+In a copy of the release one feature is given away: of a share q of the records its value is moved
+by their class. Whoever reads that is right about q (1 - floor) more records than a guess. The
+smallest q that the quick attackers still find surely is searched by halving.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from withhold.attribute import Attribute
+from withhold.audit.attack import Attack
+from withhold.audit.attackers import Logistic, Prior
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.choice import Reading, choose
+from withhold.audit.intervals import share
+from withhold.audit.plan import Question
+from withhold.audit.split import Parts
+
+STEPS = 5
+_TRAIN, _TEST = 4_000, 50_000
+_FAR = 8.0  # deviations that a planted value lies out
+_WIDEST = 32  # features shown beside the planted one
+_BRISK = (Prior(), Logistic(strengths=(0.3,)))
+_MOST_CLASSES = 60
+
+
+def smallest_leak(question: Question, x: FloatArray, *, floor: float, seed: int) -> float | None:
+    """The least q (1 - floor) that is found in standardised features x: (n, d); None if not asked.
+
+    1 - floor where not even a leak of every record is sure to be seen.
+    """
+    attribute = question.attribute
+    if attribute.multilabel or len(attribute.classes) > _MOST_CLASSES or floor >= 1:
+        return None
+    rng = np.random.default_rng([seed, 0xDE7])
+    parts = Parts(
+        rng.permutation(question.parts.train)[:_TRAIN],
+        rng.permutation(question.parts.val)[: _TRAIN // 3],
+        question.parts.test[:_TEST],
+        question.parts.units,
+    )
+    few = x[:, np.sort(rng.permutation(x.shape[1])[:_WIDEST])]
+    luck = rng.random(len(x))
+    low, high = 0.0, 1.0  # found at high, not at low
+    if not _found(few, attribute, parts, luck, 1.0, floor, seed):
+        return 1 - floor
+    # Where the noise of test hides anything smaller, nothing has to be tried.
+    n = max(len(parts.test), 1)
+    low = min(2.5 * np.sqrt(floor * (1 - floor) / n) / (1 - floor), 0.5) / 2
+    for _ in range(STEPS):
+        middle = float(np.sqrt(max(low, 1e-4) * high))
+        if _found(few, attribute, parts, luck, middle, floor, seed):
+            high = middle
+        else:
+            low = middle
+    return high * (1 - floor)
+
+
+def _found(
+    x: FloatArray,
+    attribute: Attribute,
+    parts: Parts,
+    luck: np.ndarray[tuple[int], np.dtype[np.float64]],
+    q: float,
+    floor: float,
+    seed: int,
+) -> bool:
+    """Whether a leak of a share q of the records is surely above the floor."""
+    planted = np.concatenate([x, np.zeros((len(x), 1), np.float32)], axis=1)
+    told = (luck < q) & attribute.known
+    k = max(len(attribute.classes) - 1, 1)
+    planted[told, -1] = _FAR * (2 * attribute.codes[told] / k - 1) + np.sign(
+        attribute.codes[told] * 2 / k - 1
+    )
+    used = np.unique(np.concatenate([parts.train, parts.val, parts.test]))
+    here, labels = planted[used], attribute.rows(used)
+    parts = parts.on(used)
+    val, test = labels.rows(parts.val), labels.rows(parts.test)
+    outcomes = []
+    for one in _BRISK:
+        declines = getattr(one, "declines", None)
+        if declines is None or declines(len(parts.train), here.shape[1], k + 1) is None:
+            outcomes.append(Attack(one.name, one, here, labels, parts, seed)())
+    chosen, _ = choose([Reading.of(o, val) for o in outcomes], val)
+    units = None if parts.units is None else parts.units[parts.test]
+    right = chosen.best.test.argmax(axis=1) == test.codes
+    return bool(share(right, units)[2] > floor)

@@ -1,0 +1,64 @@
+"""`elimination`: whoever knows the other labels names the class that a code, or a place, lacks.
+
+A method that balances the classes among the records it was fitted on leaves a trace: take one
+record away, and its own class is the one that is missing. For a record with code j, the residual
+
+    r_s = c_s - n_s (m - 1) / (n - 1),      c_s = other records of class s with code j,
+
+where n_s counts the other records of class s, n all records and m those with code j, is what class
+s has above its share; the guess is the class with the least. Classes within a quarter of a record
+of it are as likely: then the commonest of them is named.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import FloatArray, log_shares
+
+Rows = npt.NDArray[np.int64]
+_TIE = 0.25
+_MOST_CLASSES = 200
+
+
+def eliminate(x: FloatArray, attribute: Attribute) -> tuple[npt.NDArray[np.bool_], Rows] | None:
+    """Which of the labelled records x: (n, d) are named rightly, and the code of each.
+
+    All records of one code are right or wrong together, so intervals must count codes. None where
+    the rows do not repeat, or there are too many classes: then nothing is balanced by code.
+    """
+    codes = None if len(attribute.classes) > _MOST_CLASSES else codes_of(x)
+    if codes is None:
+        return None
+    return by_code(codes, attribute).argmax(axis=1) == attribute.codes, codes
+
+
+def codes_of(x: FloatArray) -> Rows | None:
+    """A number for each distinct row; None where most rows are of one record only."""
+    rows = np.ascontiguousarray(x).view([("", x.dtype)] * x.shape[1]).reshape(-1)
+    _, codes = np.unique(rows, return_inverse=True)
+    codes = codes.reshape(-1).astype(np.int64)
+    return codes if 2 * (codes.max(initial=0) + 1) <= len(x) else None
+
+
+def by_code(codes: Rows, attribute: Attribute) -> FloatArray:
+    """Scores (n, k): high for the class that the other records of the same code lack."""
+    k, n = len(attribute.classes), len(codes)
+    table = np.zeros((int(codes.max(initial=0)) + 1, k))
+    np.add.at(table, (codes, attribute.codes), 1.0)
+    own = np.zeros((n, k))
+    own[np.arange(n), attribute.codes] = 1.0
+    others = table[codes] - own
+    expected = (table.sum(axis=0) - own) * ((others.sum(axis=1)) / max(n - 1, 1))[:, None]
+    return _least(others - expected, attribute)
+
+
+def _least(residual: npt.NDArray[np.float64], attribute: Attribute) -> FloatArray:
+    """Scores that are highest for the least residual; of equals, for the commonest class."""
+    least = residual.min(axis=1, keepdims=True)
+    tied = residual <= least + _TIE
+    score = np.where(tied, 0.0, -(residual - least))
+    found: FloatArray = (score + 1e-3 * np.exp(log_shares(attribute))).astype(np.float32)
+    return found

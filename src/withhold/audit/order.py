@@ -1,0 +1,74 @@
+"""Row order: what the place of a row in the released file tells."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers import Nearest, Prior, Trees
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.cross import cross_fit, folds_of
+from withhold.audit.findings import ColumnRead
+from withhold.audit.intervals import share
+from withhold.audit.split import Rows
+
+NAME = "(row order)"
+MOST = 6_000
+_BLOCKS = 4
+_TURNS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32, 50, 60, 64, 100, 128, 256)
+
+
+def read_order(
+    place: Rows, attribute: Attribute, *, floor: float, level: float, seed: int
+) -> ColumnRead | None:
+    """Guess an attribute from `place`, (n,): each record's row in the file as it was released.
+
+    Attackers are shown the labels of the nearest other rows (rows sorted, or in runs), the place in
+    the file (blocks), and the place modulo small numbers (rows dealt in turns).
+    """
+    if attribute.multilabel:
+        return None
+    rows = _sample(place, attribute, seed)
+    if len(rows) < 50:
+        return None
+    views = _views(place)
+    said = cross_fit(
+        views,
+        attribute,
+        folds_of(rows, None, seed),
+        attackers=(Prior(), Nearest(), Trees(rounds=30, patience=4, budget=3e7)),
+        seed=seed,
+    )["best"]
+    right = said.log_p.argmax(axis=1) == attribute.codes[said.rows]
+    accuracy, ci, least = share(right, None, level=level)
+    return ColumnRead(
+        column=NAME,
+        records=len(right),
+        accuracy=accuracy,
+        ci=ci,
+        least=least,
+        floor=max(floor, attribute.rows(said.rows).majority),
+        attacker=said.by,
+    )
+
+
+def _sample(place: Rows, attribute: Attribute, seed: int) -> Rows:
+    """Labelled records; of many, some from everywhere and some from blocks of neighbouring rows."""
+    known = np.flatnonzero(attribute.known)
+    if len(known) <= MOST:
+        return known
+    rng = np.random.default_rng([seed, 0x0DE4])
+    ordered = known[np.argsort(place[known], kind="stable")]
+    size = MOST // (2 * _BLOCKS)
+    starts = rng.integers(0, len(ordered) - size, _BLOCKS)
+    blocks = [ordered[s : s + size] for s in starts]
+    return np.unique(np.concatenate([rng.permutation(known)[: MOST // 2], *blocks]))
+
+
+def _views(place: Rows) -> dict[str, FloatArray]:
+    at = (place / max(len(place) - 1, 1)).astype(np.float64)
+    # Nearest rows must be told apart in float32: the place counts from the middle of the file.
+    near = (place - len(place) // 2).astype(np.float32)[:, None]
+    turns = np.stack([place % t for t in _TURNS], axis=1)
+    standard = np.concatenate([at[:, None], turns], axis=1).astype(np.float32)
+    return {"standard": standard, "reduced": near}

@@ -1,0 +1,59 @@
+"""The part of released features that float32 does not hold: a file of float64 may hide a label."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.data.files import open_source
+from withhold.dataset import Dataset
+
+NAME = "(features below float32)"
+
+
+def below_float32(release: Dataset) -> FloatArray | None:
+    """(x64 - float32(x64)) in units of the last place of float32, (n, d); None where it is nothing.
+
+    Read again from the file of the release, since a dataset keeps its features in float32. Where
+    the file is no longer the dataset's (rows were left out) nothing is returned.
+    """
+    if release.path is None or not may_have(release):
+        return None
+    source = open_source(release.path)
+    pieces = []
+    for batch in source.batches(columns=list(release.layout.columns)):
+        wide = _float64(batch, release.layout.is_list)
+        high = wide.astype(np.float32)
+        pieces.append((high, ((wide - high) / np.spacing(np.abs(high))).astype(np.float32)))
+    high = np.concatenate([p[0] for p in pieces])
+    rest: FloatArray = np.concatenate([p[1] for p in pieces])
+    same = high.shape == release.x.shape and np.array_equal(
+        np.sort(high, axis=1), np.sort(release.x, axis=1)
+    )
+    return rest if same and rest.any() else None
+
+
+def may_have(release: Dataset) -> bool:
+    """Whether features are stored with more than float32 holds."""
+    return any(
+        name in release.schema.names and _is_wide(release.schema.field(name).type)
+        for name in release.layout.columns
+    )
+
+
+def _is_wide(kind: pa.DataType) -> bool:
+    inner = getattr(kind, "value_type", kind)
+    return bool(pa.types.is_float64(inner) or (pa.types.is_integer(inner) and inner.bit_width > 16))
+
+
+def _float64(batch: pa.RecordBatch, is_list: bool) -> npt.NDArray[np.float64]:
+    if is_list:
+        values = batch.column(0).flatten().cast(pa.float64(), safe=False)
+        flat: npt.NDArray[np.float64] = values.to_numpy(zero_copy_only=False)
+        return flat.reshape(batch.num_rows, -1)
+    return np.stack(
+        [c.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) for c in batch.columns],
+        axis=1,
+    )

@@ -1,0 +1,120 @@
+"""Checks of a certificate that need no trust: its own arithmetic, and a count of the released rows.
+
+A certificate is a file that anyone can edit. What it says must follow from what it says it counted
+(`consistent`), and must not be below what is counted on the rows of this release (`recount`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.attribute import Attribute
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.split import Split
+from withhold.certificate.bound import plug_in, upper_bound
+from withhold.certificate.claims import AttributeClaim, GroupClaim, ReleaseClaim
+from withhold.certificate.released import digests
+from withhold.certificate.tally import Tally
+from withhold.errors import UserError
+
+_ROUNDING = 1e-6
+_AGAIN = "; certify again, or take the certificate that was written with the bundle"
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """sum_j max_s of the released rows: of all with a label, and of those of the test part."""
+
+    records: int
+    all_rows: float
+    test_records: int
+    test: float
+
+
+def consistent(name: str, claim: AttributeClaim) -> None:
+    """Refuse a claim that does not follow from its own records, plug-in and confidence."""
+    if not 0 < claim.confidence < 1 or claim.records < 1:
+        raise UserError(
+            f"the certificate of '{name}' has confidence {claim.confidence:g} and"
+            f" {claim.records:,} records, which cannot be{_AGAIN}"
+        )
+    of_records = (claim.plug_in, claim.majority, claim.bound, claim.records)
+    parts = [("", *of_records)]
+    if isinstance(claim.groups, GroupClaim):
+        g = claim.groups
+        parts.append((" by group", g.plug_in, g.majority, g.bound, g.groups))
+    for which, found, majority, bound, units in parts:
+        if bound < majority - _ROUNDING or found < majority - _ROUNDING:
+            raise UserError(
+                f"the certificate of '{name}' says {100 * min(bound, found):.2f} %{which}, which is"
+                f" below the majority of {100 * majority:.2f} %: nothing can be proved below what a"
+                f" guess gets{_AGAIN}"
+            )
+        again = upper_bound(found, max(units, 1), claim.confidence).value
+        if abs(again - bound) > _ROUNDING:
+            raise UserError(
+                f"the certificate of '{name}' was changed: from {units:,} units, a plug-in of"
+                f" {100 * found:.2f} % and confidence {100 * claim.confidence:g} % follows a bound"
+                f"{which} of {100 * again:.2f} %, and it says {100 * bound:.2f} %{_AGAIN}"
+            )
+
+
+def codes_of_rows(x: FloatArray, known: Sequence[str]) -> Codes | None:
+    """The number of each released row among the codes; None where a row is none of them."""
+    place = {digest: i for i, digest in enumerate(known)}
+    _, first, member = np.unique(_bytes(x), return_index=True, return_inverse=True)
+    named = [place.get(digest, -1) for digest in digests(x[first])]
+    codes = np.asarray(named, np.int64)[member.reshape(-1)]
+    return None if (codes < 0).any() else codes
+
+
+def recount(codes: Codes, attribute: Attribute, split: Split, *, of: int) -> Counted:
+    """Count classes by codes of the released rows; `of` is the number of codes."""
+    records, rates = [], []
+    for mask in (np.ones(len(codes), bool), split.test):
+        tally = Tally(len(attribute.classes), of)
+        tally.add(codes[mask], attribute.codes[mask])
+        n = int(tally.table.sum())
+        records.append(n)
+        rates.append(plug_in(tally.table, n) if n else 0.0)
+    return Counted(records[0], rates[0], records[1], rates[1])
+
+
+def not_below(name: str, claim: AttributeClaim, counted: Counted) -> None:
+    """Refuse a bound that the rows of this very release exceed.
+
+    The plug-in of few rows is above the truth by chance, so that only a count of at least as many
+    rows as the certificate counted speaks against it.
+    """
+    for which, n, found in (
+        ("all released rows", counted.records, counted.all_rows),
+        ("the released rows of the test part", counted.test_records, counted.test),
+    ):
+        if n >= claim.records and found > claim.bound + _ROUNDING:
+            raise UserError(
+                f"the certificate says that no attacker reads '{name}' of more than"
+                f" {100 * claim.bound:.2f} % of records, and a table of codes reads"
+                f" {100 * found:.2f} % of {which}: it is false or of another release{_AGAIN}"
+            )
+
+
+def same_count(name: str, claim: ReleaseClaim, counted: Counted) -> None:
+    """Refuse a claim about a given release that is not what its rows give."""
+    if claim.records == counted.records and abs(claim.one - counted.all_rows) <= _ROUNDING:
+        return
+    raise UserError(
+        f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from"
+        f" {claim.records:,} rows, and the rows and labels given here say"
+        f" {100 * counted.all_rows:.2f} % from {counted.records:,}: it was changed, or is of"
+        " another release; make the release again"
+    )
+
+
+def _bytes(x: FloatArray) -> npt.NDArray[np.void]:
+    rows = np.ascontiguousarray(x + np.float32(0), "<f4")
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).reshape(-1)
