@@ -154,6 +154,8 @@ def _fit_and_audit(
         roles.preserve,
         hidden=[name for name in recipe.measure if name not in roles.named],
         again=again,
+        same_order=True,
+        order_counts=False,
         seed=recipe.seed,
         progress=progress,
     )
