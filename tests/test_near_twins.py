@@ -143,3 +143,10 @@ def test_other_keys_project_otherwise() -> None:
     x, hashes = world("gaussian", 20, 5), np.arange(20, dtype=np.uint64)
     one, two = (Sketches.of(x, hashes, key).features for key in (KEY, KEY[::-1]))
     assert not np.isclose(one, two).any(axis=1).all()
+
+
+def test_records_far_beyond_the_fitted_ones_are_let_pass() -> None:
+    x = 1e-30 * world("gaussian", 100, 5)
+    membership = FitMembership.of(Dataset.from_arrays(x), KEY)
+    far = np.full((20, 5), 3e38, np.float32)
+    assert membership.require_new(Dataset.from_arrays(far)) == 0

@@ -235,15 +235,13 @@ def load_bundle(folder: str | Path, *, key: bytes | str | Path | None = None) ->
         )
     text = checked(path, raw, FeatureDescription)
     state = read_arrays(path, contents, "weights.safetensors")
+    seen = read_arrays(path, contents, MEMBERSHIP) if MEMBERSHIP in contents else None
     try:
         method = get_method(text.method)
         read_config(text.method, text.config)
         modifier = method.modifier_type.from_state(state, text.modifier, files.key)
         _check_modifier(modifier, text)
-        membership = None
-        if MEMBERSHIP in contents:
-            arrays = read_arrays(path, contents, MEMBERSHIP)
-            membership = FitMembership.from_arrays(arrays, modifier.key)
+        membership = None if seen is None else FitMembership.from_arrays(seen, modifier.key)
     except UserError as error:
         raise UserError(f"bundle {path}: {error}") from error
     return Bundle(

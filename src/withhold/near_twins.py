@@ -34,6 +34,7 @@ COMPARED = 4_096
 NEAR = 0.1  # of the local distance between fitted records
 _BLOCK = 256
 _LOW = 8  # dimensions in which a tree finds neighbours faster than a product of matrices
+_MOST = 1e15
 _SPACES = ("features", "direction")
 
 
@@ -108,7 +109,8 @@ class Sketches:
                 else:
                     length = np.linalg.norm(part, axis=1, keepdims=True)
                     part = part / np.where(length > 0, length, 1) * np.sqrt(d)
-                pieces.append((part @ matrix).astype(np.float32))
+                # Squares of any features must fit into float32.
+                pieces.append(np.clip(part @ matrix, -_MOST, _MOST).astype(np.float32))
             out.append(np.concatenate(pieces))
         return out[0], out[1]
 
@@ -171,6 +173,7 @@ class Sketches:
             and bool((counts < 2**40).all())
             and all(a.dtype == np.float32 for a in (mean, scale, features, direction))
             and all(np.isfinite(a).all() for a in (mean, scale, features, direction))
+            and bool((np.abs(np.concatenate([features, direction])) <= _MOST).all())
             and bool((scale > 0).all())
             and coverage.shape == (1,)
             and 0 < float(coverage[0]) <= 1

@@ -23,6 +23,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fuzz.bundle_targets import (
+    MEMBERS,
+    certificate_seed,
+    read_certificate,
+    reader_of,
+    seed_of,
+)
 from withhold.errors import UserError
 from withhold.media.samples import BadMedia
 
@@ -641,6 +648,8 @@ def _targets() -> list[Target]:
         ),
         Target("torch", ".pt", _torch_seeds, _read_weights, 3),
         Target("note", ".parquet", _note_seeds, _read_note),
+        Target("certificate", ".json", certificate_seed, read_certificate),
+        *(Target(name, ".bin", seed_of(name), reader_of(name)) for name in MEMBERS),
     ]
 
 

@@ -115,7 +115,11 @@ def _first_error(error: ValidationError) -> tuple[list[str], str, str]:
     same = [e for e in errors if e["loc"][:1] == errors[0]["loc"][:1]]
     told = max(same, key=lambda e: len(e["loc"]))
     # pydantic names the member of a union ('constrained-float') as if it were a setting.
-    where = [str(p) for p in told["loc"] if not re.search(r"constrained-|\[", str(p))]
+    *before, last = [str(p) for p in told["loc"]] or [""]
+    where = [p for p in before if not re.search(r"constrained-|\[", p)]
+    # The last is kept where it is a name that somebody wrote, whatever is in it.
+    if told["type"] == "extra_forbidden" or not re.search(r"constrained-|\[", last):
+        where.append(last)
     return where, told["type"], told["msg"]
 
 
