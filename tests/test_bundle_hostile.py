@@ -20,7 +20,7 @@ from safetensors.numpy import save as save_arrays
 from support import mixed
 from withhold.bundle import load_bundle, save_bundle
 from withhold.bundle_files import CERTIFICATE, MEMBERSHIP, write_files
-from withhold.certificate import Certificate, certify
+from withhold.certificate import Certificate, certify, read_certificate
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
 from withhold.roles import Roles
@@ -119,6 +119,10 @@ def test_a_certificate_from_certify_is_signed_and_survives_a_file(
     again = Certificate.from_json(tmp_path / "certificate.json")
     assert again.is_signed_with(KEY)
     assert not again.model_copy(update={"signature": None}).is_signed_with(KEY)
+    assert read_certificate(tmp_path / "certificate.json", key=KEY) == again
+    read_certificate(folder, key=KEY)
+    with pytest.raises(UserError, match="was not signed with this key"):
+        read_certificate(tmp_path / "certificate.json", key=KEY[::-1])
 
 
 def test_no_plain_hash_of_the_data_is_published(saved: Path) -> None:

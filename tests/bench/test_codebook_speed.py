@@ -14,6 +14,7 @@ from support import TINY
 from withhold.bench import codebook_speed, find_recipe, run_recipe
 from withhold.bench.apart import Apart, fit_apart, fit_here, put
 from withhold.bench.codebook_speed import Sizes, grow, many_people, measure_codebook_speed
+from withhold.bench.keys import bench_key
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
@@ -98,7 +99,9 @@ def test_what_is_measured(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatc
 def test_the_bound_is_that_of_the_certificate(tmp_path: Path) -> None:
     data = voices()
     found = fit_apart(data, "speaker", CONFIG, useful="digit", folder=tmp_path)
-    bundle = fit_bundle(data, Roles.of("speaker"), method="codebook", config=CONFIG)
+    bundle = fit_bundle(
+        data, Roles.of("speaker"), method="codebook", config=CONFIG, key=bench_key(0)
+    )
     assert bundle.certificate is not None
     claim = bundle.certificate["attributes"]["speaker"]
     assert found.bound == pytest.approx(claim["bound"], abs=1e-6)

@@ -244,7 +244,7 @@ def modifier_of(
         x /= np.linalg.norm(x, axis=1, keepdims=True)
     network = ModifierNet(d, hidden)
     network(unit(torch.from_numpy(x)))
-    return MassModifier(folded(network.eval().change), Space.of(x)), x
+    return MassModifier(folded(network.eval().change), Space.of(x), b"key"), x
 
 
 @pytest.mark.parametrize("sphere", [True, False])
