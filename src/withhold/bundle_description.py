@@ -82,6 +82,9 @@ class FeatureDescription(_Description):
         labels = {c for n in self.suppress for c in self.input.multilabel.get(n, (n,))}
         if labels - said:
             raise ValueError(f"label_columns lacks {listing(sorted(labels - said))}")
+        odd = (said | set(self.suppress)) & set(self.input.harmless)
+        if odd:
+            raise ValueError(f"harmless names {listing(sorted(odd))}, which is suppressed")
         return self
 
 
