@@ -33,14 +33,15 @@ def explain_write(error: OSError, target: Path) -> str:
     return f"{target} cannot be written: {error.strerror or error}"
 
 
-def open_new(partial: Path) -> BinaryIO:
-    """Open a file of ours for writing that is not there yet.
+def open_new(partial: Path, *, private: bool = False) -> BinaryIO:
+    """Open a file of ours for writing that is not there yet; `private`: for its owner alone.
 
     What a killed run left is removed. A link that somebody put in its place is removed too, and
     never followed: the file that it leads to would be overwritten.
     """
     partial.unlink(missing_ok=True)
-    return partial.open("xb")
+    mode = 0o600 if private else 0o666
+    return os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb")
 
 
 def write_synced(path: Path, data: bytes) -> None:
@@ -51,17 +52,22 @@ def write_synced(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def write_bytes(target: Path, data: bytes, *, sync: bool = True) -> None:
+def write_bytes(target: Path, data: bytes, *, sync: bool = True, private: bool = False) -> None:
     """Write a file under a temporary name and rename it; a kill leaves the old one or the new."""
-    write_together({target: data}, sync=sync)
+    write_together({target: data}, sync=sync, private=private)
 
 
-def write_together(contents: Mapping[Path, bytes], *, sync: bool = True) -> None:
-    """Write several files, and rename them when all are written: a full disk changes none."""
+def write_together(
+    contents: Mapping[Path, bytes], *, sync: bool = True, private: bool = False
+) -> None:
+    """Write several files, and rename them when all are written: a full disk changes none.
+
+    `private`: mode 0600, whatever an older file had.
+    """
     partials = {target: target.with_name(f".{target.name}.partial") for target in contents}
     try:
         for target, data in contents.items():
-            with writing_to(target), open_new(partials[target]) as file:
+            with writing_to(target), open_new(partials[target], private=private) as file:
                 file.write(data)
                 if sync:
                     file.flush()

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from withhold.atomic import refuse_link, write_bytes, writing_to
 from withhold.errors import UserError
+from withhold.lists import as_csv
 from withhold.media.collect.collection import FILE, Item
 from withhold.media.encode import encode, suffix_for
 from withhold.media.media_sink import MediaSink
@@ -146,7 +147,7 @@ class FolderSink(MediaSink):
         if not self.keep_names:
             renamed = sorted(self.renamed, key=lambda row: row["released"])
             # Before the release is there: afterwards nobody would write it.
-            write_bytes(self.names, _csv(["released", "original"], renamed))
+            write_bytes(self.names, as_csv(["released", "original"], renamed), private=True)
         with writing_to(self.target):
             for path in [*self.work.rglob("*"), self.work]:
                 os.utime(path, (DATE, DATE))
@@ -169,6 +170,7 @@ def names_path(target: Path) -> Path:
 
 
 def _csv(header: list[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """The manifest: labels as they are, for programs."""
     text = io.StringIO()
     writer = csv.DictWriter(text, header, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()

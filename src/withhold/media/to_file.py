@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +15,7 @@ from withhold.atomic import write_bytes
 from withhold.data.files import open_sink
 from withhold.dataset import Dataset
 from withhold.errors import UserError
+from withhold.lists import as_csv
 from withhold.media.extract import METADATA, Job, check_some, note_of, train_rows, with_parts
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.moments import Moments
@@ -154,9 +153,6 @@ def list_skipped(skipped: list[Skipped], path: Path) -> Path | None:
         with suppress(OSError):
             path.unlink()
         return None
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["file", "reason"])
-    writer.writerows((s.name, s.reason) for s in skipped)
-    write_bytes(path, text.getvalue().encode(errors="replace"))
+    rows = [{"file": s.name, "reason": s.reason} for s in skipped]
+    write_bytes(path, as_csv(["file", "reason"], rows))
     return path

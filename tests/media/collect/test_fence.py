@@ -14,6 +14,7 @@ from withhold.errors import UserError
 from withhold.media.collect import open_media
 from withhold.media.collect.fence import Fence
 from withhold.media.extract import extract
+from withhold.media.samples import BadMedia
 
 
 @pytest.fixture
@@ -115,3 +116,61 @@ def test_paths_in_structs_are_held_to_the_same(place):
 
 def test_the_root_of_the_file_system_is_a_folder_too():
     assert Fence(Path("/list.csv")).resolve("etc/passwd", 0) == Path("/etc/passwd")
+
+
+@pytest.fixture
+def linked(place: Path) -> Path:
+    """A folder with a sound of its own, and two links that lead out: to a file, to a folder."""
+    (place / "link.wav").symlink_to(place.parent / "secret.wav")
+    write_wav(place.parent / "elsewhere" / "far.wav", constant(0.2, 4000))
+    (place / "a" / "far").symlink_to(place.parent / "elsewhere")
+    (place / "same.wav").symlink_to("a/in.wav")
+    return place
+
+
+def test_links_of_a_folder_that_lead_out_are_skipped_and_listed(linked):
+    folder = open_media(linked, "sound")
+    bad = {i.name: str(i.content) for i in folder.items() if isinstance(i.content, BadMedia)}
+    assert sorted(bad) == ["a/far", "link.wav"]
+    assert all(
+        "leads out of the folder" in why and "--allow-outside" in why for why in bad.values()
+    )
+    read = [i.name for i in folder.items() if i.name not in bad]
+    assert read == ["a/in.wav", "same.wav"]
+    assert len(extract(linked, extractor="logmel")) == 2
+
+
+def test_a_folder_of_links_that_lead_out_is_refused_in_one_line(tmp_path, linked):
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only" / "x.wav").symlink_to(tmp_path / "secret.wav")
+    with pytest.raises(
+        UserError, match=r"x\.wav.*leads out of the folder.*--allow-outside"
+    ) as caught:
+        open_media(tmp_path / "only", "sound")
+    assert "\n" not in str(caught.value)
+
+
+def test_links_of_a_folder_are_followed_where_that_is_allowed(linked):
+    folder = open_media(linked, "sound", allow_outside=True)
+    assert [i.name for i in folder.items()] == ["a/far/far.wav", "a/in.wav", "link.wav", "same.wav"]
+    assert not folder.bad
+    assert len(extract(linked, extractor="logmel", allow_outside=True)) == 4
+
+
+def test_what_a_link_leads_to_does_not_enter_the_digest(linked):
+    before = open_media(linked, "sound").digest()
+    write_wav(linked.parent / "secret.wav", constant(0.7, 4000))
+    assert open_media(linked, "sound").digest() == before
+
+
+def test_a_link_that_appears_in_a_folder_later_is_not_followed(linked):
+    folder = open_media(linked, "sound")
+    (linked / "a" / "in.wav").unlink()
+    (linked / "a" / "in.wav").symlink_to(linked.parent / "secret.wav")
+    later = {i.name: i.content for i in folder.items()}
+    assert isinstance(later["a/in.wav"], BadMedia)
+
+
+def test_a_folder_of_media_that_is_itself_a_link_is_its_own_place(linked):
+    (linked.parent / "door").symlink_to(linked)
+    assert len(extract(linked.parent / "door", extractor="logmel")) == 2

@@ -82,7 +82,8 @@ def test_a_link_to_a_folder_elsewhere_is_followed_once(root, tmp_path):
     write_wav(tmp_path / "other" / "far.wav", constant(0.1))
     for name in ("one", "two"):
         (root / name).symlink_to(tmp_path / "other")
-    assert [n for n in names(read(root)) if "far" in n] == ["one/far.wav"]
+    found = names(read(root, allow_outside=True))
+    assert [n for n in found if "far" in n] == ["one/far.wav"]
 
 
 @pytest.mark.parametrize("name", ["größe 😀.wav", 'a,b\n"c".wav', " x .wav", "-o.wav"])

@@ -6,6 +6,7 @@ It stays in the house. `withhold audit` reads it to compare a release with its o
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from withhold.atomic import writing_to
+from withhold.atomic import open_new, writing_to
 from withhold.errors import UserError
 
 _STEP = 4096
@@ -27,14 +28,17 @@ def rows_path(output: Path, rows: int = 0) -> Path:
 
 
 def write_rows(path: Path, originals: npt.NDArray[np.int64]) -> None:
-    """Write which original row each released row was; this list does not leave the house."""
-    with writing_to(path):
+    """Write which original row each released row was, for the owner of the file alone (0600).
+
+    This list does not leave the house.
+    """
+    with writing_to(path), open_new(path, private=True) as file:
         if path.suffix == ".parquet":
             numbers = np.arange(len(originals))
-            pq.write_table(pa.table({"released": numbers, "original": originals}), path)
+            pq.write_table(pa.table({"released": numbers, "original": originals}), file)
             return
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
+        with io.TextIOWrapper(file, encoding="ascii", newline="") as text:
+            writer = csv.writer(text, lineterminator="\n")
             writer.writerow(["released", "original"])
             for start in range(0, len(originals), _STEP):
                 writer.writerows(enumerate(originals[start : start + _STEP].tolist(), start))

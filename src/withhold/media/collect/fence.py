@@ -9,6 +9,11 @@ from pathlib import Path
 from withhold.errors import UserError
 
 
+def is_below(real: str, root: str) -> bool:
+    """Whether a path is a folder or lies in it; both as os.path.realpath gives them."""
+    return real == root or real.startswith(root.rstrip("/") + "/")
+
+
 @dataclass(frozen=True, eq=False)
 class Fence:
     """Resolves the paths that a table names, and refuses those that leave its folder.
@@ -32,7 +37,7 @@ class Fence:
             return found
         root = self._real_folder(str(self.table.parent))
         real = self._real(found, root)
-        if real != root and not real.startswith(root.rstrip("/") + "/"):
+        if not is_below(real, root):
             raise UserError(
                 f"{self.table.name}, row {row} (the first is 0): {path!r} leads out of the table's"
                 " folder; if the table can be trusted, add --allow-outside"

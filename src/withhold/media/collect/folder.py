@@ -15,12 +15,15 @@ from pathlib import Path, PurePosixPath
 import pyarrow as pa
 
 from withhold.errors import UserError, listing
+from withhold.lists import from_cell
 from withhold.media.collect.collection import FILE, Item
+from withhold.media.collect.fence import is_below
 from withhold.media.collect.pattern import Pattern, typed
 from withhold.media.samples import SUFFIXES, BadMedia, Kind, kind_of
 from withhold.safe_read import open_regular, read_bounded, reason
 
 _MOST_BYTES = 2**28  # of a list of names
+_OUTSIDE = "is a link that leads out of the folder; if it can be trusted, add --allow-outside"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,8 @@ class Folder:
 
     Files whose names do not say that kind are counted in `others` and left alone. A linked folder
     is entered once, so that links that go in circles end. What is bad before it is opened has its
-    reason in `bad`: a name that does not fit the pattern, a folder that cannot be read.
+    reason in `bad`: a name that does not fit the pattern, a folder that cannot be read, a link that
+    leads out of the folder (a folder from elsewhere could link to any file of this machine).
     """
 
     root: Path
@@ -39,6 +43,7 @@ class Folder:
     table: pa.Table
     bad: Mapping[str, str] = field(default_factory=dict)
     pattern: str | None = None
+    allow_outside: bool = False
 
     @classmethod
     def read(
@@ -49,15 +54,18 @@ class Folder:
         *,
         stills: bool = True,
         names: str | Path | None = None,
+        allow_outside: bool = False,
     ) -> Folder:
         """List a folder; decode nothing. `names` says what the files of a release were called."""
         wanted = {kind, "image"} if kind == "clip" and stills else {kind}
         closed: dict[str, str] = {}
         paths: list[str] = []
         others: Counter[Kind | None] = Counter()
-        for path in _walk(root, closed):
+        for path in _walk(root, closed, allow_outside):
             found = kind_of(path)
-            if found in wanted:
+            if found in wanted and not allow_outside and _leads_out(root / path, root):
+                closed[path] = _OUTSIDE
+            elif found in wanted:
                 paths.append(path)
             else:
                 others[found] += 1
@@ -71,7 +79,7 @@ class Folder:
             for path in paths
             if old.get(path, path) in misfits
         } | closed
-        return cls(root, kind, tuple(paths), others.total(), labels, bad, pattern)
+        return cls(root, kind, tuple(paths), others.total(), labels, bad, pattern, allow_outside)
 
     @property
     def name(self) -> str:
@@ -98,6 +106,8 @@ class Folder:
                 content: Path | BadMedia = self.root / path
                 if path in self.bad:
                     content = BadMedia(self.bad[path])
+                elif self._leads_out(path):  # since the folder was listed
+                    content = BadMedia(_OUTSIDE)
                 yield Item(path, content, labels)
 
     def stamp(self) -> str:
@@ -115,8 +125,12 @@ class Folder:
     def _digest(self) -> str:
         h = hashlib.sha256()
         for path in self.paths:
-            h.update(os.fsencode(path) + b"\0" + contents(self.root / path))
+            inside = contents(self.root / path) if not self._leads_out(path) else b"outside"
+            h.update(os.fsencode(path) + b"\0" + inside)
         return h.hexdigest()
+
+    def _leads_out(self, path: str) -> bool:
+        return not self.allow_outside and _leads_out(self.root / path, self.root)
 
 
 def file_stamp(path: Path) -> str:
@@ -138,10 +152,15 @@ def contents(path: Path) -> bytes:
         return b"unreadable"
 
 
-def _walk(root: Path, closed: dict[str, str]) -> Iterator[str]:
+def _leads_out(path: Path, root: Path) -> bool:
+    """Whether links lead from a path below root to somewhere outside of it."""
+    return not is_below(os.path.realpath(path), os.path.realpath(root))
+
+
+def _walk(root: Path, closed: dict[str, str], allow_outside: bool) -> Iterator[str]:
     """Paths of all files below root, with slashes; hidden ones are left out.
 
-    Folders that cannot be read go into `closed`, with the reason.
+    Folders that cannot be read, or that are links which lead out, go into `closed` with the reason.
     """
 
     def lost(error: OSError) -> None:
@@ -165,6 +184,10 @@ def _walk(root: Path, closed: dict[str, str]) -> Iterator[str]:
             if not f.startswith(".") and os.path.realpath(os.path.join(folder, f)) not in above
         )
         below = Path(folder).relative_to(root)
+        for name in [] if allow_outside else list(folders):
+            if _leads_out(Path(folder, name), root):
+                closed[(below / name).as_posix()] = _OUTSIDE
+                folders.remove(name)
         for file in files:
             if not file.startswith("."):
                 yield (below / file).as_posix()
@@ -204,7 +227,7 @@ def _old_names(path: Path) -> dict[str, str]:
             if not released or not original or released in found:
                 what = "twice" if released in found else "without a name"
                 raise UserError(f"{path}, line {reader.line_num}: a file is listed {what}")
-            found[released] = original
+            found[from_cell(released)] = from_cell(original)
     except csv.Error as error:
         raise UserError(f"{path} is no list of names: {reason(error)}") from error
     except KeyError:
@@ -223,7 +246,7 @@ def _none(root: Path, kind: Kind, others: Counter[Kind | None], closed: Mapping[
     elif others:
         said += f"; files of other kinds: {others.total():,}"
     for folder, why in closed.items():
-        return f"{said}; its folder {folder} {why}"
+        return f"{said}; {folder} in it {why}"
     return said
 
 

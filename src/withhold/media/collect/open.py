@@ -28,13 +28,16 @@ def open_media(
     `pattern` takes labels from the names in a folder; `column` is where a table holds the media;
     `rate` is that of bare samples; with `stills`, a folder's images are clips that stand still.
     `names` is the list that a release left beside its folder: files get their old names back.
-    A table may only name files below its own folder, unless `allow_outside`.
+    A table may only name files below its own folder, and links in a folder that lead out of it are
+    skipped and listed, unless `allow_outside`.
     """
     path = Path(path)
     if path.is_dir():
         if column is not None:
             raise UserError(f"{path} is a folder and has no column '{column}'")
-        return Folder.read(path, kind, pattern, stills=stills, names=names)
+        return Folder.read(
+            path, kind, pattern, stills=stills, names=names, allow_outside=allow_outside
+        )
     if names is not None:
         raise UserError(f"--names gives files of a folder their old names; {path} is none")
     if pattern is not None:

@@ -1,0 +1,46 @@
+"""CSV lists for people: names, errors, what was left out. No cell of them is a formula.
+
+A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@`, and names of files come from
+strangers. Such a cell gets a single quote in front of it, unless it is a number.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+
+# The wide forms of the four signs are read as the signs by some spreadsheets; a tab or a carriage
+# return in front of a formula is skipped. A quote is quoted too, so that cells can be read back.
+_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "'")
+
+
+def as_csv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
+    """A list as the bytes of a CSV file; keys that are not in the header are left out."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([as_cell(str(row[name])) for name in header] for row in rows)
+    return text.getvalue().encode(errors="replace")
+
+
+def as_cell(text: str) -> str:
+    """A cell that no spreadsheet runs.
+
+    >>> as_cell("=1+1"), as_cell("-5"), as_cell("anna.png")
+    ("'=1+1", '-5', 'anna.png')
+    """
+    return f"'{text}" if text.startswith(_STARTS) and not _is_number(text) else text
+
+
+def from_cell(cell: str) -> str:
+    """The text that `as_cell` was given."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_STARTS) else cell
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text.isascii() and text.strip() == text
