@@ -18,9 +18,13 @@ _STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "'")
 def as_csv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
     """A list as the bytes of a CSV file; keys that are not in the header are left out."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([as_cell(str(row[name])) for name in header] for row in rows)
+    plain = csv.writer(text, lineterminator="\n")
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writerow(header)
+    for row in rows:
+        cells = [as_cell(str(row[name])) for name in header]
+        # Before Python 3.13 the module leaves a carriage return unquoted, which ends the line.
+        (quoted if any("\r" in cell for cell in cells) else plain).writerow(cells)
     return text.getvalue().encode(errors="replace")
 
 
