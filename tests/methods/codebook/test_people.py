@@ -126,7 +126,7 @@ def test_without_labels_it_is_the_same_channel_among_fewer() -> None:
 def test_the_vectors_of_what_is_left_are_means_again() -> None:
     """Records of a code that is left out go to others, which then stand for them too."""
     data, said = leaking(600), Recorder()
-    modifier = made(data, codes=24, least=7, epochs=4, progress=said)
+    modifier = made(data, codes=24, least=7, epochs=4, folds=1, progress=said)
     assert "codes had fewer than 7 people" in said.text
     train = data.part("train")
     drawn, number = draws_of(modifier, train), len(modifier.codes)

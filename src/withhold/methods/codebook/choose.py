@@ -23,7 +23,7 @@ from withhold.dataset import Dataset
 from withhold.methods.channel import IntArray
 from withhold.methods.codebook.assemble import draws_of, people_behind, people_of, placed
 from withhold.methods.codebook.modifier import CodebookModifier
-from withhold.methods.codebook.reader import NetworkReader
+from withhold.methods.codebook.reader import FoldedReader, MetricReader, NetworkReader
 from withhold.methods.modifier import FloatArray
 from withhold.progress import Progress
 
@@ -79,7 +79,7 @@ def choose(
     `sharpness` and `merge` say what is left to choose.
     """
     powers = SHARPNESS if sharpness is None else (sharpness,)
-    if not isinstance(made.book.reader, NetworkReader) or made.label_needs:
+    if isinstance(made.book.reader, MetricReader) or made.label_needs:
         powers = (1.0,)  # potentials of labels are for one sharpness only
     found: list[tuple[Candidate, CodebookModifier, IntArray]] = []
     if (held.s >= 0).sum() < FEWEST:
@@ -119,11 +119,10 @@ def choose(
 def _sharpened(made: CodebookModifier, power: float) -> CodebookModifier:
     """q(j | x) to a power."""
     reader = made.book.reader
-    if power == 1.0 or not isinstance(reader, NetworkReader):
+    if power == 1.0 or isinstance(reader, MetricReader):
         return made
-    return made.with_book(
-        replace(made.book, reader=NetworkReader(reader.layers, reader.softness / power))
-    )
+    assert isinstance(reader, NetworkReader | FoldedReader)
+    return made.with_book(replace(made.book, reader=reader.sharpened(power)))
 
 
 def _table(made: CodebookModifier, held: Labelled) -> npt.NDArray[np.float64]:

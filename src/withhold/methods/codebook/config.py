@@ -73,6 +73,11 @@ class CodebookConfig(BaseModel):
     learning_rate: float = Field(3e-3, gt=0)
     weight_decay: float = Field(0.01, ge=0)
     softness: float = Field(0.5, gt=0, description="entropic weight of the plan of a round")
+    folds: Literal[1, 2] | None = Field(
+        None,
+        description="networks: with 2, each reads the records that the other learned from; unset:"
+        " 2 for fewer than 10,000 records",
+    )
     exact_softness: float = Field(
         0.25, gt=0, description="entropic weight of the plan of an exact round"
     )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from withhold.methods.codebook.config import CodebookConfig
-from withhold.methods.codebook.reader import MetricReader, Reader
+from withhold.methods.codebook.reader import MetricReader, Reader, fold_of
 from withhold.methods.codebook.transport import balance, settle
 from withhold.methods.journal import Journal, StageJournal
 from withhold.methods.training import seeded
@@ -18,6 +18,7 @@ from withhold.progress import Progress
 
 STEPS = 30  # of the transport between two rounds
 FEWEST = 4  # records of a pair (suppressed, preserved) that is balanced by itself
+_FEW, _MANY = 200, 10_000  # records between which two networks read them
 _PLAN = 20_000_000  # numbers in a plan: where n x N is more, a part of the records makes it
 
 
@@ -39,6 +40,17 @@ class Task:
     journal: Journal
     digest: str
     name: str = "codebook"
+
+    @property
+    def folds(self) -> int:
+        """How many networks read the records."""
+        return self.config.folds or (2 if _FEW <= len(self.x) < _MANY else 1)
+
+    def fold(self, rows: Tensor) -> Tensor:
+        """The fold of some records, (len(rows),): which network reads them."""
+        if self.folds == 1:
+            return torch.zeros(len(rows), dtype=torch.int64)
+        return torch.cat([fold_of(self.x[part], self.journal.key) for part in rows.split(4096)])
 
     @property
     def plan_rows(self) -> int:

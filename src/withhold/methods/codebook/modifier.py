@@ -17,7 +17,7 @@ from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.channel import Channel, IntArray, finite, pick
 from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.codebook.cells import REST, joint
-from withhold.methods.codebook.reader import READERS, Reader
+from withhold.methods.codebook.reader import READERS, FoldedReader, Reader
 from withhold.methods.modifier import FloatArray, Labels, State
 
 
@@ -43,7 +43,7 @@ class Codebook:
 class CodebookSettings(StateSettings):
     """Settings beside the arrays."""
 
-    reader: Literal["metric", "network"]
+    reader: Literal["metric", "network", "folded"]
     sharpness: float = Field(gt=0)
     mix: float = Field(ge=0, le=1)
     needs: tuple[str, ...]
@@ -204,6 +204,8 @@ class CodebookModifier(Channel):
         if arrays.has("potentials"):
             potentials = arrays.take("potentials", "K", "N")
         reader = READERS[checked.reader].from_arrays(arrays, checked.sharpness)
+        if isinstance(reader, FoldedReader):
+            reader = FoldedReader(reader.one, reader.two, key)
         arrays.close()
         if not 0.99 < float(weights.sum()) < 1.01:
             raise UserError(

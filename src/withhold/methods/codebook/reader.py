@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from withhold.errors import UserError
+from withhold.keyed import keyed_words, other_key
 from withhold.methods.checked_state import Arrays
 from withhold.methods.codebook.metric import Metric
 from withhold.methods.modifier import State
@@ -146,13 +148,19 @@ class NetworkReader(Reader):
         """1 / eps."""
         return 1 / self.softness
 
+    def sharpened(self, power: float) -> NetworkReader:
+        """q(j | x) to a power."""
+        return NetworkReader(self.layers, self.softness / power)
+
     @classmethod
-    def from_arrays(cls, arrays: Arrays, sharpness: float) -> NetworkReader:
+    def from_arrays(
+        cls, arrays: Arrays, sharpness: float, *, prefix: str = "reader"
+    ) -> NetworkReader:
         """The reader that was saved; the modifier settled the sizes N and d."""
         layers: list[nn.Linear] = []
         width = arrays.size("d")
-        while not layers or arrays.has(f"reader.{len(layers)}.weight"):
-            name = f"reader.{len(layers)}"
+        while not layers or arrays.has(f"{prefix}.{len(layers)}.weight"):
+            name = f"{prefix}.{len(layers)}"
             weight = torch.from_numpy(arrays.take(f"{name}.weight", name, width))
             bias = torch.from_numpy(arrays.take(f"{name}.bias", name))
             layer = nn.Linear(width, len(bias)).requires_grad_(False)
@@ -168,6 +176,61 @@ class NetworkReader(Reader):
         return cls(layers, 1 / sharpness)
 
 
+class FoldedReader(Reader):
+    """Two networks; a keyed hash of the record says which of them reads it.
+
+    Each was trained on the records that the other one reads, so a record that was fitted is never
+    read by a network that learned from it: the release of fitted records is no better balanced
+    than that of later ones, and the counts of a code do not tell which class it still lacks.
+    """
+
+    kind = "folded"
+
+    def __init__(self, one: NetworkReader, two: NetworkReader, key: bytes) -> None:
+        self.one, self.two, self.key = one, two, key
+
+    def scores(self, x: Tensor, s: Tensor) -> Tensor:
+        """Scores of records x (n, d); their class is not looked at."""
+        second = fold_of(x, self.key)[:, None] == 1
+        return torch.where(second, self.two.scores(x, s), self.one.scores(x, s))
+
+    def __len__(self) -> int:
+        return len(self.one)
+
+    def keep(self, codes: Tensor) -> FoldedReader:
+        """The same with some codes only."""
+        return FoldedReader(self.one.keep(codes), self.two.keep(codes), self.key)
+
+    def sharpened(self, power: float) -> FoldedReader:
+        """q(j | x) to a power."""
+        return FoldedReader(self.one.sharpened(power), self.two.sharpened(power), self.key)
+
+    def state(self) -> State:
+        """Weights and biases of both networks."""
+        both = {"one": self.one, "two": self.two}
+        return {f"{name}.{k}": v for name, one in both.items() for k, v in one.state().items()}
+
+    @property
+    def sharpness(self) -> float:
+        """1 / eps."""
+        return self.one.sharpness
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, sharpness: float) -> FoldedReader:
+        """The reader that was saved; the modifier gives it its key."""
+        one, two = (
+            NetworkReader.from_arrays(arrays, sharpness, prefix=f"reader.{name}")
+            for name in ("one", "two")
+        )
+        return cls(one, two, b"")
+
+
+def fold_of(x: Tensor, key: bytes) -> Tensor:
+    """0 or 1 for each record of x (n, d), by a keyed hash: (n,)."""
+    words = keyed_words(other_key(key, "fold"), x.numpy(), 1)
+    return torch.from_numpy((words[:, 0] & 1).astype(np.int64))
+
+
 def _sequence(layers: list[nn.Linear]) -> nn.Sequential:
     out: list[nn.Module] = [layers[0]]
     for layer in layers[1:]:
@@ -175,4 +238,4 @@ def _sequence(layers: list[nn.Linear]) -> nn.Sequential:
     return nn.Sequential(*out[:-1])
 
 
-READERS: dict[str, Any] = {kind.kind: kind for kind in (MetricReader, NetworkReader)}
+READERS: dict[str, Any] = {kind.kind: kind for kind in (MetricReader, NetworkReader, FoldedReader)}

@@ -17,23 +17,29 @@ from torch import Tensor, nn
 from withhold.methods.codebook.codes import Barycentre, find_barycentre
 from withhold.methods.codebook.learner import STEPS, Learned, Task, label_potentials, scores_of
 from withhold.methods.codebook.network import batch_of, body, eyes, log_scores, train_round
-from withhold.methods.codebook.reader import NetworkReader
+from withhold.methods.codebook.reader import FoldedReader, NetworkReader, Reader
 from withhold.methods.codebook.transport import balance, plan, settle, shares
 from withhold.methods.training import epochs_for
+
+Networks = list[nn.Sequential]
 
 
 def self_label(task: Task) -> Learned:
     """Barycentre, then rounds of network and plan."""
     start = find_barycentre(task)
-    first, network = start_network(task, len(start.codes))
-    rounds(task, start, first, network)
-    return finish(task, start, first, network)
+    first, networks = start_networks(task, len(start.codes))
+    rounds(task, start, first, networks)
+    return finish(task, start, first, networks)
 
 
-def start_network(task: Task, codes: int) -> tuple[nn.Linear, nn.Sequential]:
-    """The fixed first layer, and the rest, untrained."""
+def start_networks(task: Task, codes: int) -> tuple[nn.Linear, Networks]:
+    """The fixed first layer, and the rest of each fold's network, untrained.
+
+    All start from the same weights, so that a code means the same to all.
+    """
     first = eyes(task.x, task.config.components, task.seed)
-    return first, body(first.out_features, codes, task.config, task.seed)
+    made = [body(first.out_features, codes, task.config, task.seed) for _ in range(task.folds)]
+    return first, made
 
 
 @torch.no_grad()
@@ -42,17 +48,28 @@ def look(first: nn.Linear, x: Tensor, rows: Tensor) -> Tensor:
     return torch.cat([first(x[part]) for part in rows.split(4096)])
 
 
-def rounds(task: Task, start: Barycentre, first: nn.Linear, network: nn.Sequential) -> None:
-    """Train the network in place. Of very many records each round takes another part."""
+def read(networks: Networks, z: Tensor, fold: Tensor) -> Tensor:
+    """log q(j | x) of records z (n, p), each by the network of its fold (n,): (n, N)."""
+    if len(networks) == 1:
+        return log_scores(networks[0], z)
+    both = [log_scores(network, z) for network in networks]
+    return torch.where(fold[:, None] == 1, both[1], both[0])
+
+
+def rounds(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) -> None:
+    """Train the networks in place. Of very many records each round takes another part.
+
+    The plan of a record comes from the network that reads it; with two folds that network did not
+    learn from it, and the record teaches the other one.
+    """
     config = task.config
-    size = task.plan_rows
+    size = task.plan_rows // len(networks)
     epochs = epochs_for(config.epochs, size, batch_of(size, config), steps=280)
     potentials: Tensor | None = None
     for number in range(config.rounds + config.exact_rounds):
-        name = f"{task.name} round {number + 1}"
         exact = number >= config.rounds
         rows = task.some(task.plan_rows, "rounds", number)
-        z = look(first, task.x, rows)
+        z, fold = look(first, task.x, rows), task.fold(rows)
         with torch.no_grad():
             if number == 0:
                 scores = scores_of(start.reader(), task, rows)
@@ -61,22 +78,31 @@ def rounds(task: Task, start: Barycentre, first: nn.Linear, network: nn.Sequenti
                 if number == config.rounds:
                     potentials = None  # those of softer scores are far off
                 softness = config.exact_softness if exact else config.softness
-                log_q = log_scores(network, z)
+                log_q = read(networks, z, fold)
                 potentials = _balanced(task, start, log_q, softness, rows, potentials, exact=exact)
                 w = plan(log_q / softness, task.cell[rows], potentials)
-        stage = task.stage(name)
-        with task.progress.stage(name, epochs) as bar:
-            train_round(
-                network,
-                z,
-                lambda scores, batch, w=w: cross_entropy(scores, w[batch]),  # type: ignore[misc]
-                config,
-                name=name,
-                seed=task.seed,
-                epochs=epochs,
-                stage=stage,
-                bar=bar,
-            )
+        for which, network in enumerate(networks):
+            taught = torch.arange(len(z)) if len(networks) == 1 else (fold != which).nonzero()[:, 0]
+            name = f"{task.name} round {number + 1}" + (" b" if which else "")
+            _teach(task, network, z[taught], w[taught], name, epochs)
+
+
+def _teach(
+    task: Task, network: nn.Sequential, z: Tensor, w: Tensor, name: str, epochs: int
+) -> None:
+    """One round of one network on its plan w (n, N)."""
+    with task.progress.stage(name, epochs) as bar:
+        train_round(
+            network,
+            z,
+            lambda scores, batch: cross_entropy(scores, w[batch]),
+            task.config,
+            name=name,
+            seed=task.seed,
+            epochs=epochs,
+            stage=task.stage(name),
+            bar=bar,
+        )
 
 
 def cross_entropy(scores: Tensor, w: Tensor) -> Tensor:
@@ -84,24 +110,32 @@ def cross_entropy(scores: Tensor, w: Tensor) -> Tensor:
     return -(w * torch.log_softmax(scores, dim=1)).sum(dim=1).mean()
 
 
-def finish(task: Task, start: Barycentre, first: nn.Linear, network: nn.Sequential) -> Learned:
+def finish(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) -> Learned:
     """The channel: q itself, or, with the label, the last plan.
 
     The label's potentials are by class alone: the preserved value of a new record is not known.
     A class is to use the codes as its mixture of preserved values does: sum_u P(u|s) b(j|u).
     """
-    layers = [first, *(layer for layer in network if isinstance(layer, nn.Linear))]
-    for layer in layers:
-        layer.requires_grad_(False)
+    power = task.config.sharpness or 1.0
     if not task.config.use_labels:
-        return Learned(NetworkReader(layers, 1 / (task.config.sharpness or 1.0)))
+        return Learned(_reader(task, first, networks, 1 / power))
     rows = task.some(task.plan_rows, "rounds", task.config.rounds)
-    softness = task.config.softness / (task.config.sharpness or 1.0)
-    reader = NetworkReader(layers, softness)
+    reader = _reader(task, first, networks, task.config.softness / power)
     with torch.no_grad():
-        log_q = log_scores(network, look(first, task.x, rows))
+        log_q = read(networks, look(first, task.x, rows), task.fold(rows))
         wanted = (task.mixture() @ _own_shares(task, start, log_q, rows)).log()
         return Learned(reader, label_potentials(reader, task, rows, wanted), wanted)
+
+
+def _reader(task: Task, first: nn.Linear, networks: Networks, softness: float) -> Reader:
+    """The networks as one reader."""
+    made = []
+    for network in networks:
+        layers = [first, *(layer for layer in network if isinstance(layer, nn.Linear))]
+        for layer in layers:
+            layer.requires_grad_(False)
+        made.append(NetworkReader(layers, softness))
+    return made[0] if len(made) == 1 else FoldedReader(made[0], made[1], task.journal.key)
 
 
 def _own_shares(task: Task, start: Barycentre, log_q: Tensor, rows: Tensor) -> Tensor:

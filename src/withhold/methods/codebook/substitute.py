@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from withhold.methods.codebook.codes import Barycentre, find_barycentre
 from withhold.methods.codebook.learner import Learned, Task
 from withhold.methods.codebook.network import batch_of, log_scores, train_round
-from withhold.methods.codebook.self_label import finish, look, rounds, start_network
+from withhold.methods.codebook.self_label import finish, look, rounds, start_networks
 from withhold.methods.training import epochs_for
 
 _KEEP = 0.9  # of the running tables, at each step
@@ -31,9 +31,11 @@ def substitute(task: Task) -> Learned:
     """One round on the plan of the barycentre, then the loss itself."""
     config = task.config
     start = find_barycentre(task)
-    first, network = start_network(task, len(start.codes))
-    once = config.model_copy(update={"rounds": 1, "exact_rounds": 0})
-    rounds(replace(task, config=once), start, first, network)
+    once = config.model_copy(update={"rounds": 1, "exact_rounds": 0, "folds": 1})
+    task = replace(task, config=config.model_copy(update={"folds": 1}))
+    first, networks = start_networks(task, len(start.codes))
+    rounds(replace(task, config=once), start, first, networks)
+    [network] = networks
     task = task.on(task.some(task.plan_rows, "substitute"))
     z = look(first, task.x, torch.arange(len(task.x)))
     loss = _Loss(task, start)
@@ -47,7 +49,7 @@ def substitute(task: Task) -> Learned:
                 name=name, seed=task.seed, epochs=epochs, stage=stage, bar=bar,
                 begin=lambda: loss.count(network, z),
             )  # fmt: skip
-    return finish(task, start, first, network)
+    return finish(task, start, first, networks)
 
 
 class _Loss:
