@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from withhold.bench.population import (
     draw_population,
     leaky_population,
 )
+from withhold.bench.release_worlds import KINDS
 from withhold.progress import Silent
 
 
@@ -57,23 +60,40 @@ def test_populations_are_varied() -> None:
 def test_what_it_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(soundness, "POPULATIONS", 12)
+    monkeypatch.setattr(soundness, "WORLDS", 2)
     result = run_recipe(find_recipe("soundness"), tmp_path, progress=Silent())
-    assert result.sound
-    assert all(row.populations == 12 for row in result.rows)
+    assert {row.kind for row in result.rows} == {"continuous", "discrete", "grouped", "small"}
+    assert all(row.exceeded == 0 for row in result.rows if row.claim.startswith("given"))
     text = json.loads((tmp_path / "soundness.json").read_text())
-    assert text["leaky"]["bound"] == 1.0
-    assert "| records: as certified | 12 |" in (tmp_path / "table.md").read_text()
+    assert len(text["rows"]) == len(result.rows) == 16
+    assert "| discrete | later: one record | 2 |" in (tmp_path / "table.md").read_text()
     result.print()
-    assert "truth above it" in capsys.readouterr().out
-    again = run_recipe(find_recipe("soundness"), tmp_path, progress=Silent())
-    assert again.rows == result.rows
+    assert "bound exceeded" in capsys.readouterr().out
 
 
-def test_a_bound_that_is_too_low_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = soundness.Row("records: as certified", 100, 6, 0.1, 0)
-    leaky = {"records": 10, "truth": 1.0, "plug_in": 1.0, "bound": 1.0}
-    assert not soundness.SoundnessResult((row,), leaky, 1.0).sound
-    kept = soundness.Row("records: as certified", 100, 5, 0.1, 0)
-    assert soundness.SoundnessResult((kept,), leaky, 1.0).sound
-    assert not soundness.SoundnessResult((kept,), leaky | {"bound": 0.9}, 1.0).sound
+def test_a_bound_that_is_too_low_is_noticed() -> None:
+    later, given = "later: one record", "given: one record"
+    for claim, exceeded, kept in ((later, 5, True), (later, 6, False), (given, 1, False)):
+        row = soundness.Row("discrete", claim, 100, exceeded, 0.1, 0)
+        assert soundness.SoundnessResult((row,), 1.0).sound == kept
+
+
+def test_counting_probabilities_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate that sums W(j | x) instead of the draws is false for repeated records."""
+    module = importlib.import_module("withhold.certificate.certify")
+
+    def by_probabilities(channel: Any, held: Any, counts: Any, progress: Any) -> Any:
+        w = channel.probabilities(held.x).astype(np.float64)
+        for count in counts:
+            known = count.attribute.codes >= 0
+            np.add.at(count.records.table, count.attribute.codes[known], w[known])
+        return channel.draw(held.x)
+
+    def exceeded() -> int:
+        worlds = [KINDS["discrete"](np.random.default_rng(seed)) for seed in range(40)]
+        return sum(w.bound is not None and w.truth > w.bound for w in worlds)
+
+    honest = exceeded()
+    assert honest <= 5
+    monkeypatch.setattr(module, "_count", by_probabilities)
+    assert exceeded() >= honest + 4

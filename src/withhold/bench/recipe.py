@@ -53,7 +53,8 @@ class Recipe(BaseModel):
     name: str = ""
     title: str
     kind: Literal[
-        "table", "audits", "certified", "tradeoff", "external", "power", "soundness", "speed",
+        "table", "audits", "certified", "tradeoff", "external", "power", "soundness",
+        "elimination", "speed",
         "codebook-speed", "audit-speed", "memory", "media", "media-speed",
     ] = "table"  # fmt: skip
     data: str = ""

@@ -51,6 +51,7 @@ KINDS = {
     "tradeoff": ("tradeoff", "run_tradeoff"),
     "power": ("power", "measure_power"),
     "soundness": ("soundness", "measure_soundness"),
+    "elimination": ("elimination", "measure_elimination"),
     "speed": ("speed", "measure_speed"),
     "codebook-speed": ("codebook_speed", "measure_codebook_speed"),
     "audit-speed": ("audit_speed", "measure_audit_speed"),

@@ -76,14 +76,14 @@ def choose(
     """The modifier with the sharpness and the codes that cost least on the calibration records.
 
     `units` is how many records (people, where a group is named) the certificate will count.
-    `sharpness` and `merge` say what is left to choose.
+    `sharpness` and `merge` say what is left to choose: potentials of labels are for one sharpness,
+    and one that was asked for is in the channel already.
     """
-    powers = SHARPNESS if sharpness is None else (sharpness,)
-    if isinstance(made.book.reader, MetricReader) or made.label_needs:
-        powers = (1.0,)  # potentials of labels are for one sharpness only
+    fixed = sharpness or isinstance(made.book.reader, MetricReader) or made.label_needs
+    powers: tuple[float, ...] = (1.0,) if fixed else SHARPNESS  # of what the solver left
     found: list[tuple[Candidate, CodebookModifier, IntArray]] = []
     if (held.s >= 0).sum() < FEWEST:
-        powers, merge = ((sharpness or DEFAULT) if len(powers) > 1 else powers[0],), False
+        powers, merge = ((1.0,) if fixed else (DEFAULT,)), False
     for power in powers:
         sharper = _sharpened(made, power)
         drawn, new = draws_of(sharper, fitted.data), draws_of(sharper, held.data)
@@ -97,7 +97,7 @@ def choose(
             shares = table if merged is None else _add_columns(table, merged)
             bound = _bound(shares, units)
             judged = Candidate(
-                power,
+                power * (sharpness or 1.0),
                 number,
                 bound,
                 max(bound - floor, 0.0) / max(1 - floor, 1e-9),

@@ -18,7 +18,8 @@ from withhold.progress import Progress
 
 STEPS = 30  # of the transport between two rounds
 FEWEST = 4  # records of a pair (suppressed, preserved) that is balanced by itself
-_FEW, _MANY = 200, 10_000  # records between which two networks read them
+_FEW = 200  # records that can be shared between two networks
+_EACH = 20  # records a class and code that need no second network
 _PLAN = 20_000_000  # numbers in a plan: where n x N is more, a part of the records makes it
 
 
@@ -43,8 +44,15 @@ class Task:
 
     @property
     def folds(self) -> int:
-        """How many networks read the records."""
-        return self.config.folds or (2 if _FEW <= len(self.x) < _MANY else 1)
+        """How many networks read the records.
+
+        With few fitted records a class and code, a network that learned them balances their counts,
+        and whoever knows most labels names the class that a code lacks. Where the number of codes
+        is chosen, enough records are left a code; where it is asked for, a second network helps.
+        """
+        each = len(self.x) / max(self.classes * self.codes, 1)
+        crowded = self.config.codes is not None and each < _EACH and len(self.x) >= _FEW
+        return self.config.folds or (2 if crowded else 1)
 
     def fold(self, rows: Tensor) -> Tensor:
         """The fold of some records, (len(rows),): which network reads them."""
