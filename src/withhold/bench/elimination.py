@@ -1,7 +1,7 @@
 """`withhold bench elimination`: what knowing the other labels tells of a fitted row, and remedies.
 
 A codebook is balanced on the records it was fitted on, so a code may *lack* the class of a row
-whose label is missing. Small generated data, where that shows most; each way to weaken it by itself.
+whose label is missing. Small generated data, where that shows most; each remedy by itself.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class EliminationResult:
 
 LEGEND = (
     f"In %, mean and standard deviation of {len(SEEDS)} seeds. The fitted rows are released. one"
-    " row: the exact bound for these rows. half of the labels, all other labels: attacks that know them"
-    " and guess the commonest class of a code, or the one it lacks. later bound: of the"
+    " row: the exact bound for these rows. half of the labels, all other labels: attacks that know"
+    " them and guess the commonest class of a code, or the one it lacks. later bound: of the"
     " certificate for records never fitted, which does not cover fitted ones. useful: a label that"
     " the method was not told of, read from the release of other records."
 )

@@ -142,7 +142,7 @@ def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResul
     for spec in recipe.extractors:
         folder = row_folder(output, spec.shown)
         folder.mkdir(parents=True, exist_ok=True)
-        original = _features(spec, file, folder / "original.parquet", progress=progress)
+        original = features_of(spec, file, folder / "original.parquet", progress=progress)
         data = with_raw_media(original, file.path, column=file.column)
         digest = data.digest()
         for row in recipe.rows:
@@ -174,7 +174,7 @@ def _row(
     if row.label in releases:
         path = row_folder(folder, row.label).with_suffix(".parquet")
         like = folder / "original.parquet"
-        release = _features(spec, releases[row.label], path, like=like, progress=progress)
+        release = features_of(spec, releases[row.label], path, like=like, progress=progress)
     elif row_method(recipe, row) != "identity":
         bundle, seconds = timed_fit(recipe, row, data, roles, progress)
         release = data.with_features(bundle.modifier.transform(data.x))
@@ -250,7 +250,7 @@ def _released(
     return MediaFile(target, file.kind, file.column)
 
 
-def _features(
+def features_of(
     spec: Extracted,
     file: MediaFile,
     target: Path,

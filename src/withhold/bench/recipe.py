@@ -54,7 +54,7 @@ class Recipe(BaseModel):
     title: str
     kind: Literal[
         "table", "audits", "certified", "tradeoff", "external", "power", "soundness",
-        "elimination", "speed",
+        "elimination", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "media", "media-speed",
     ] = "table"  # fmt: skip
     data: str = ""
@@ -74,9 +74,10 @@ class Recipe(BaseModel):
     @model_validator(mode="after")
     def _table_is_whole(self) -> Recipe:
         lacking = [n for n in ("data", "measure", "rows") if not getattr(self, n)]
-        if self.kind == "media" and not self.extractors:
+        of_media = self.kind in ("media", "equal-proof")
+        if of_media and not self.extractors:
             lacking.append("extractors")
-        if self.kind in ("table", "audits", "certified", "tradeoff", "media") and lacking:
+        if (of_media or self.kind in ("table", "audits", "certified", "tradeoff")) and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
         return self
 

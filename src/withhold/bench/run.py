@@ -52,6 +52,7 @@ KINDS = {
     "power": ("power", "measure_power"),
     "soundness": ("soundness", "measure_soundness"),
     "elimination": ("elimination", "measure_elimination"),
+    "equal-proof": ("equal_proof", "run_equal_proof"),
     "speed": ("speed", "measure_speed"),
     "codebook-speed": ("codebook_speed", "measure_codebook_speed"),
     "audit-speed": ("audit_speed", "measure_audit_speed"),
@@ -70,7 +71,8 @@ def run_recipe(recipe: Recipe, output: Path, *, progress: Progress) -> Any:
     if recipe.kind != "table":
         module, name = KINDS[recipe.kind]
         run = getattr(import_module(f"withhold.bench.{module}"), name)
-        needs_recipe = recipe.kind in ("audits", "external", "certified", "tradeoff", "media")
+        alone = ("power", "soundness", "elimination", "memory")
+        needs_recipe = recipe.kind not in alone and not recipe.kind.endswith("speed")
         return run(*([recipe] if needs_recipe else []), output, progress=progress)
     return _run_table(recipe, output, progress)
 
