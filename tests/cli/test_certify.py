@@ -99,3 +99,23 @@ def test_the_front_door() -> None:
 
     assert "certify" in withhold.__all__
     assert withhold.certify.__module__ == "withhold.certificate.certify"
+
+
+def test_records_of_the_fit_that_were_exported_again_are_refused(fitted: Path, cli: Run) -> None:
+    """A float16 round trip, as another tool may do: the same people, and not new ones."""
+    data = Dataset.read("data.parquet")
+    half = data.x.astype("float16").astype("float32")
+    data.with_features(half).write("half.parquet")
+    asked = ("certify", "codes", "half.parquet", "-o", "c.json")
+    assert "nearly equal to records of the fit" in cli(*asked).mistake
+    assert not Path("c.json").exists()
+    data.with_features(data.x + 1).write("new.parquet")
+    ran = cli("certify", "codes", "new.parquet", "-o", "c.json")
+    assert "of these records nearly equal a record of the fit" in ran.out
+
+
+def test_a_bundle_of_another_key_is_refused(fitted: Path, cli: Run) -> None:
+    asked = ("certify", "codes", "data.parquet", "--test", "take>=30", "-o", "c.json", "-q")
+    assert "was made with another key" in cli(*asked, "--key", "owner.key").mistake
+    assert cli(*asked, "--key", "codes/key").code == 0
+    assert Certificate.from_json("c.json").signature is not None

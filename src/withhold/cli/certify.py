@@ -118,6 +118,11 @@ def _lines(found: Certificate) -> list[str]:
         " a new group, of several of one class at once (loose)",
         *(f"note: {note}" for note in found.notes),
     ]
+    if found.data.near_twins is not None:
+        lines.append(
+            f"{100 * found.data.near_twins:.1f} % of these records nearly equal a record of the fit"
+            " (no more than by chance)"
+        )
     for name, a in found.attributes.items():
         least, worst = a.smallest_behind_code, a.worst_lift
         lines.append(
