@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -293,3 +294,25 @@ def _timeless(found: object) -> object:
 
 def _noise(x: pd.Series) -> np.ndarray:
     return np.random.default_rng(0).standard_normal((len(x), len(x.iloc[0]))).astype(np.float32)
+
+
+def test_the_certificate_of_a_release_is_recounted_and_its_signature_checked(
+    place: Path, cli: Run
+) -> None:
+    fit = ("fit", "data.parquet", *ROLES, "--method", "random-substitute", "-o", "b")
+    assert cli(*fit).code == 0
+    assert cli("transform", "b", "data.parquet", "-o", "r.parquet").code == 0
+    audit = ("audit", "data.parquet", "r.parquet", *ROLES, *FEW, "--json", "-q")
+    found = cli(*audit, "--certificate", "r.certificate.json", "--key", "b/key").json
+    assert found["certificate"]["signature"] == "verified"
+    digest = hashlib.sha256(Path("r.parquet").read_bytes()).hexdigest()
+    assert (found["release"]["sha256"], found["release"]["sha256_of"]) == (digest, "file")
+    proved = found["attributes"]["secret"]["certificate"]
+    assert proved["release"]["one"] == proved["recounted"]
+    edited = json.loads(Path("r.certificate.json").read_text())
+    edited["attributes"]["secret"]["release"]["one"] = 0.5
+    Path("e.certificate.json").write_text(json.dumps(edited))
+    for key, told in (((), "it was changed"), (("--key", "b/key"), "not signed with this key")):
+        ran = cli(*audit, "--certificate", "e.certificate.json", *key)
+        assert ran.code == 2
+        assert told in ran.err

@@ -16,6 +16,7 @@ from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.choice import Reading, choose
 from withhold.audit.cross import folds_of, guess_without
 from withhold.audit.findings import Column, ColumnRead, Tier
+from withhold.audit.intervals import SURE, wilson
 from withhold.audit.measure import floor
 from withhold.audit.metrics import score
 from withhold.audit.pairing import Pair
@@ -84,14 +85,16 @@ class Columns:
             told = how_well_it_tells(one, attribute, seed=seed)
             if told.tells is None:
                 continue
-            n = int(attribute.known.sum())
+            n, guess = int(attribute.known.sum()), max(least, told.majority)
+            # All columns together raise a false alarm no oftener than one tier does.
+            sure = told.chance < min(LEVEL, (1 - SURE) / len(self.encoded))
             found[name] = ColumnRead(
                 column=name,
                 records=n,
                 accuracy=told.accuracy,
                 ci=_interval(told.accuracy, n),
-                least=told.lower,
-                floor=max(least, told.majority),
+                least=told.lower if sure else min(told.lower, guess),
+                floor=guess,
                 attacker=told.by,
                 bits=max(told.bits, 0.0),
                 tells=bool(told.tells),
@@ -225,8 +228,6 @@ def _floor(question: Question, rows: Rows, seed: int) -> float:
 
 
 def _interval(accuracy: float, n: int) -> tuple[float, float]:
-    from withhold.audit.intervals import wilson
-
     return wilson(accuracy * n, n)
 
 
