@@ -64,7 +64,7 @@ def test_in_words(found: Certificate) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"schema": 2}', "schema 2, this version reads 1"),
+        ('{"schema": 2}', "schema 2, and 1 is wanted here"),
         ("{}", "schema None"),
         ('{"schema": 1, "version": "0"}', "'method' is missing"),
         ("{", "is not JSON"),

@@ -125,5 +125,5 @@ def test_the_file_reads_back_and_refuses_what_is_damaged() -> None:
     text["attributes"]["secret"]["release"]["one"] = 1.5
     with pytest.raises(UserError, match=r"attributes.secret.release.one"):
         ReleaseCertificate.from_dict(text)
-    with pytest.raises(UserError, match="not the certificate of a release"):
+    with pytest.raises(UserError, match="schema 1, and 2 is wanted here"):
         ReleaseCertificate.from_dict({"schema": 1})

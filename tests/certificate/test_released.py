@@ -84,9 +84,9 @@ def test_where_there_is_none(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"bound": 1.5}, "attributes.secret.bound' is missing or odd"),
-        ({"bound": float("nan")}, "attributes.secret.bound' is missing or odd"),
-        ({"confidence": 95}, "attributes.secret.confidence' is missing or odd"),
+        ({"bound": 1.5}, "attributes.secret.bound' is missing or has a value"),
+        ({"bound": float("nan")}, "attributes.secret.bound' is missing or has a value"),
+        ({"confidence": 95}, "attributes.secret.confidence' is missing or has a value"),
     ],
 )
 def test_figures_that_cannot_be(folder: Path, tmp_path: Path, change: dict, told: str) -> None:
@@ -100,5 +100,5 @@ def test_figures_that_cannot_be(folder: Path, tmp_path: Path, change: dict, told
 @pytest.mark.parametrize("text", ["[]", "5", '"text"', "null"])
 def test_json_that_is_no_certificate(tmp_path: Path, text: str) -> None:
     (tmp_path / "c.json").write_text(text)
-    with pytest.raises(UserError, match=r"c\.json: the certificate is none: name a file that"):
+    with pytest.raises(UserError, match=r"c\.json: this is not a certificate; certify again"):
         read_certificate(tmp_path / "c.json")

@@ -208,10 +208,10 @@ def test_a_certificate_that_is_none_or_of_another_release(coded: Path, cli: Run)
         Path(name).write_text(text)
     Path("dir").mkdir()
     said = {
-        "text.json": "text.json is not JSON; certify again",
-        "list.json": "list.json: the certificate is none: name a file that withhold certify wrote",
-        "other.json": "other.json: the certificate is not whole: 'version' is missing or odd",
-        "later.json": "later.json: the certificate has schema 2, this version reads 1",
+        "text.json": "text.json is not JSON",
+        "list.json": "list.json: this is not a certificate; certify again",
+        "other.json": "other.json: the certificate is damaged: 'version' is missing",
+        "later.json": "later.json: the certificate is damaged: 'version' is missing",
         "zz.json": "no certificate at zz.json; make one with: withhold certify",
         "data.parquet": "data.parquet is not JSON",
         "bundle": "bundle bundle has no certificate",

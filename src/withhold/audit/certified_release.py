@@ -26,7 +26,7 @@ def prove_release(
     """Check the certificate of a given release against its file and rows; hand out its claims."""
     if matched is None:
         raise UserError("a certificate is about a release, and there is none; name the release too")
-    if key is not None and not certificate.is_signed_by(key):
+    if key is not None and not certificate.is_signed_with(key):
         raise UserError(
             "the certificate of the release was not signed with this key, or was changed since;"
             " make the release again, or leave out --key"

@@ -6,25 +6,15 @@ so that the same bundle and the same records give the same bytes.
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from withhold.atomic import write_bytes
 from withhold.certificate.bound import By
-from withhold.errors import UserError
-from withhold.signature import sign_fields, verify_fields
+from withhold.certificate.signed_document import Claim, SignedDocument
 
 SCHEMA = 1
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class Claim(BaseModel):
-    """A frozen piece of a certificate."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class GroupClaim(Claim):
@@ -150,8 +140,11 @@ class CertifiedData(Claim):
     )
 
 
-class Certificate(Claim):
+class Certificate(SignedDocument):
     """A bound on every attacker, for each suppressed attribute and for several together."""
+
+    schema_number = SCHEMA
+    made_by = "certify again: withhold certify BUNDLE DATA -o certificate.json"
 
     schema_: Literal[1] = Field(1, alias="schema")
     version: str
@@ -168,61 +161,3 @@ class Certificate(Claim):
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()
     code_digests: tuple[str, ...] = Field(description="the beginning of each code's SHA-256")
-    signature: str | None = Field(None, description="of all other fields, under the bundle's key")
-
-    def signed(self, key: bytes) -> Certificate:
-        """The same with the signature of the key's owner."""
-        return self.model_copy(update={"signature": sign_fields(key, self.to_dict())})
-
-    def is_signed_with(self, key: bytes) -> bool:
-        """Whether the owner of this key signed it, and nobody changed it since."""
-        return verify_fields(key, self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The contract of `certificate.json`."""
-        return self.model_dump(mode="json", by_alias=True)
-
-    @classmethod
-    def from_dict(cls, found: Any) -> Certificate:
-        """What `to_dict` gave; refuses another schema."""
-        if not isinstance(found, dict):
-            raise UserError("the certificate is none: name a file that withhold certify wrote")
-        if found.get("schema") != SCHEMA:
-            raise UserError(
-                f"the certificate has schema {found.get('schema')}, this version reads {SCHEMA};"
-                " certify again with this version"
-            )
-        try:
-            return cls.model_validate(found)
-        except ValidationError as error:
-            where = ".".join(str(p) for p in error.errors()[0]["loc"])
-            raise UserError(
-                f"the certificate is not whole: '{where}' is missing or odd; certify again"
-            ) from error
-
-    def json_bytes(self) -> bytes:
-        """`certificate.json` as bytes."""
-        return json_bytes(self.to_dict())
-
-    def to_json(self, path: str | Path) -> None:
-        """Write it, atomically."""
-        write_bytes(Path(path), self.json_bytes())
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> Certificate:
-        """What `to_json` wrote."""
-        try:
-            found = json.loads(Path(path).read_bytes())
-        except OSError as error:
-            raise UserError(f"cannot read {path}: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{path} is not JSON; certify again") from error
-        try:
-            return cls.from_dict(found)
-        except UserError as error:
-            raise UserError(f"{path}: {error}") from error
-
-
-def json_bytes(found: dict[str, Any]) -> bytes:
-    """A certificate as bytes, the same for a bundle and for a file of its own."""
-    return json.dumps(found, indent=2).encode() + b"\n"

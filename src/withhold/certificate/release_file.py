@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from withhold.atomic import write_bytes
-from withhold.certificate.claims import AttributeClaim, Claim, ReleaseClaim
-from withhold.errors import UserError
+from withhold.certificate.claims import AttributeClaim, ReleaseClaim
+from withhold.certificate.signed_document import Claim, SignedDocument
 
 SCHEMA = 2
-LARGEST = 64 * 2**20  # bytes of a certificate; a larger file is none of ours
 
 ASSUMPTIONS = (
     "The figures under 'release' are exact counts of the rows of this release. They hold for every"
@@ -49,8 +46,11 @@ class AttributeClaims(Claim):
     reason: str | None = Field(None, description="why there is no claim about the release")
 
 
-class ReleaseCertificate(Claim):
+class ReleaseCertificate(SignedDocument):
     """What is proved of one release, attribute by attribute."""
+
+    schema_number = SCHEMA
+    made_by = "make the release again: withhold transform BUNDLE DATA -o RELEASE"
 
     schema_: Literal[2] = Field(2, alias="schema")
     version: str
@@ -61,71 +61,6 @@ class ReleaseCertificate(Claim):
     attributes: dict[str, AttributeClaims]
     assumptions: tuple[str, ...] = ASSUMPTIONS
     notes: tuple[str, ...] = ()
-    signature: str | None = Field(None, description="keyed, of everything else in this file")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The contract of `NAME.certificate.json`."""
-        return self.model_dump(mode="json", by_alias=True)
-
-    def json_bytes(self) -> bytes:
-        """The file as bytes."""
-        return json.dumps(self.to_dict(), indent=2).encode() + b"\n"
-
-    def signed(self, key: bytes) -> ReleaseCertificate:
-        """The same with a signature under the owner's key."""
-        from withhold.signature import sign
-
-        return self.model_copy(update={"signature": sign(key, self._payload())})
-
-    def is_signed_by(self, key: bytes) -> bool:
-        """Whether the signature is that of this key."""
-        from withhold.signature import verify
-
-        return self.signature is not None and verify(key, self._payload(), self.signature)
-
-    def _payload(self) -> bytes:
-        from withhold.signature import canonical
-
-        return canonical({k: v for k, v in self.to_dict().items() if k != "signature"})
-
-    def to_json(self, path: str | Path) -> None:
-        """Write it, atomically."""
-        write_bytes(Path(path), self.json_bytes())
-
-    @classmethod
-    def from_dict(cls, found: Any) -> ReleaseCertificate:
-        """What `to_dict` gave."""
-        if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-            raise UserError(f"this is not the certificate of a release (schema {SCHEMA})")
-        try:
-            return cls.model_validate(found)
-        except (ValidationError, RecursionError) as error:
-            where = (
-                ".".join(str(p) for p in error.errors()[0]["loc"])
-                if isinstance(error, ValidationError)
-                else "nesting"
-            )
-            raise UserError(
-                f"the certificate is damaged: '{where}' is missing or has a value that cannot be;"
-                " make the release again"
-            ) from error
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> ReleaseCertificate:
-        """What `to_json` wrote."""
-        path = Path(path)
-        try:
-            if not path.is_file() or path.stat().st_size > LARGEST:
-                raise UserError(f"{path} is not a certificate file")
-            found = json.loads(path.read_bytes())
-        except OSError as error:
-            raise UserError(f"cannot read {path}: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{path} is not JSON; make the release again") from error
-        try:
-            return cls.from_dict(found)
-        except UserError as error:
-            raise UserError(f"{path}: {error}") from error
 
 
 def certificate_path(release: Path) -> Path:
