@@ -211,7 +211,7 @@ def test_a_certificate_that_is_none_or_of_another_release(coded: Path, cli: Run)
         "text.json": "text.json is not JSON",
         "list.json": "list.json: this is not a certificate; certify again",
         "other.json": "other.json: the certificate is damaged: 'version' is missing",
-        "later.json": "later.json: the certificate is damaged: 'version' is missing",
+        "later.json": "later.json: the certificate has schema 2, and 1 is wanted here",
         "zz.json": "no certificate at zz.json; make one with: withhold certify",
         "data.parquet": "data.parquet is not JSON",
         "bundle": "bundle bundle has no certificate",

@@ -18,7 +18,7 @@ from withhold.atomic import write_bytes
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import AttributeEvidence, Evidence
 from withhold.bench.audits import row_key
-from withhold.bench.held_out import held_out
+from withhold.bench.held_out import features_alone, held_out
 from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
@@ -142,11 +142,13 @@ def _row(
         # Alone, the release is read as data of its own: no models of the originals are made.
         evidence = evaluate(
             released if strong else original,
-            None if strong else released,
+            None if strong else features_alone(released),
             roles.suppress,
             roles.preserve,
             hidden=hidden if name == "fitted" else (),
             attackers=FEW if strong else None,
+            same_order=not strong,
+            order_counts=False,
             seed=recipe.seed,
             progress=progress,
         )

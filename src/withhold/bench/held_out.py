@@ -16,3 +16,8 @@ def held_out(data: Dataset, release: Dataset, roles: Roles) -> tuple[Dataset, Da
     """The test part and its release, divided anew into train, val and test."""
     split = data.part("test").with_split(SHARES, stratify=roles.suppress[:1], grouped=False)
     return split, release.part("test").with_column("split", split.table["split"])
+
+
+def features_alone(release: Dataset, *, keep: tuple[str, ...] = ()) -> Dataset:
+    """A release that was made with its labels, for use inside the house, without them."""
+    return release.without([c for c in release.table.column_names if c not in keep])

@@ -22,6 +22,7 @@ from withhold.audit.evaluate import evaluate
 from withhold.audit.pairing import matching
 from withhold.bench.audits import row_key
 from withhold.bench.examples import draw_examples
+from withhold.bench.held_out import features_alone
 from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Extracted, Recipe, Row
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
@@ -185,12 +186,13 @@ def _row(
     hidden = [name for name in recipe.measure if name not in roles.named]
     evidence = evaluate(
         before,
-        release,
+        None if release is None else features_alone(release, keep=(RECORD,)),
         roles.suppress,
         roles.preserve,
         hidden=hidden,
         id=None if release is None else RECORD,
         attackers=ATTACKERS,
+        order_counts=False,
         seed=recipe.seed,
         progress=progress,
     )
