@@ -102,29 +102,20 @@ def bound_of(rate: LinkedRate, counts: Table, r: int, confidence: float) -> floa
 
 
 def _codes_of(counts: IntArray, samples: int, r: int, rng: np.random.Generator) -> IntArray:
-    """Codes of r records of one class, drawn without replacement: (samples, r)."""
+    """Codes of r records of one class, drawn without replacement: (samples, r).
+
+    Floyd's algorithm: the i-th number is drawn below n - r + i + 1, and is n - r + i itself where
+    the number drawn was chosen before. Every set of r is as likely; the order does not matter.
+    """
     codes = np.repeat(np.arange(len(counts)), counts)
-    out = np.empty((samples, r), np.int64)
-    rows = max(4_000_000 // len(codes), 1)
-    for start in range(0, samples, rows):
-        size = min(rows, samples - start)
-        if r * r > 6 * len(codes):  # fewer than one in twenty would have no repeat
-            chosen = rng.random((size, len(codes))).argpartition(r - 1, axis=1)[:, :r]
-        else:
-            chosen = _distinct(size, r, len(codes), rng)
-        out[start : start + size] = codes[chosen]
+    chosen = np.empty((samples, r), np.int64)
+    for i in range(r):
+        last = len(codes) - r + i
+        drawn = rng.integers(0, last + 1, samples)
+        again = (chosen[:, :i] == drawn[:, None]).any(axis=1)
+        chosen[:, i] = np.where(again, last, drawn)
+    out: IntArray = codes[chosen]
     return out
-
-
-def _distinct(samples: int, r: int, n: int, rng: np.random.Generator) -> IntArray:
-    """r distinct numbers below n for each sample; rows with a repeat are drawn again."""
-    chosen = rng.integers(0, n, (samples, r))
-    again = np.arange(samples)
-    while len(again):
-        ordered = np.sort(chosen[again], axis=1)
-        again = again[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
-        chosen[again] = rng.integers(0, n, (len(again), r))
-    return chosen
 
 
 def _largest_posterior(counts: IntArray, share: FloatArray, codes: IntArray) -> FloatArray:
