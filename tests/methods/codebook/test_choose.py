@@ -112,3 +112,12 @@ def test_draws_are_by_person_only_where_records_are_equal() -> None:
     assert fitted(apart, least=1).person is None
     with pytest.raises(UserError, match="no group is named"):
         fitted(leaking(200), draw_by="person")
+
+
+@pytest.mark.parametrize("n", [12, 30, 60])
+def test_very_few_records_leave_nothing_to_choose_on(n: int) -> None:
+    data = leaking(n, 2, 2)
+    data = Dataset.from_arrays(data.x, {"who": data.table["who"], "split": ["train"] * n})
+    made = fitted(data, least=1, smallest=1)
+    assert np.isfinite(made.codes).all()
+    assert made.draw(data.x).max() < len(made.codes)

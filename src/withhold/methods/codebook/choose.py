@@ -83,7 +83,7 @@ def choose(
     powers: tuple[float, ...] = (1.0,) if fixed else SHARPNESS  # of what the solver left
     found: list[tuple[Candidate, CodebookModifier, IntArray]] = []
     if (held.s >= 0).sum() < FEWEST:
-        powers, merge = ((1.0,) if fixed else (DEFAULT,)), False
+        return _unchosen(made, fitted, 1.0 if fixed else DEFAULT, least=least, seed=seed)
     for power in powers:
         sharper = _sharpened(made, power)
         drawn, new = draws_of(sharper, fitted.data), draws_of(sharper, held.data)
@@ -114,6 +114,17 @@ def choose(
             f" {100 * best.bound:.1f} %)"
         )
     return placed(chosen, fitted.data, drawn, least=least, seed=seed)
+
+
+def _unchosen(
+    made: CodebookModifier, fitted: Labelled, power: float, *, least: int, seed: int
+) -> CodebookModifier:
+    """The modifier at the default sharpness, unless that leaves a code with too few people."""
+    sharper = _sharpened(made, power)
+    drawn = draws_of(sharper, fitted.data)
+    if people_behind(drawn, people_of(fitted.data), len(made.codes)).min() < least:
+        return made
+    return placed(sharper, fitted.data, drawn, least=least, seed=seed)
 
 
 def _sharpened(made: CodebookModifier, power: float) -> CodebookModifier:
