@@ -139,14 +139,14 @@ def test_a_column_that_tells_nothing_is_called_harmless(
 
 
 def test_few_valued_null_columns_alarm_no_more_often_than_the_level_says() -> None:
-    """1,500 columns: two alarms are expected, and 7 or more have a chance of 0.1 %."""
+    """1,000 columns: one alarm is expected, and 6 or more have a chance of 0.06 %."""
     alarms = 0
-    for seed in range(1500):
+    for seed in range(1000):
         rng = np.random.default_rng([seed, 6])
         s = secret(rng, 200, 2 + seed % 3)
         column = pa.array(rng.integers(0, 2 + seed % 20, 200))
         alarms += bool(how_well_it_tells(encode_column(column), s).tells)
-    assert alarms <= 6
+    assert alarms <= 5
 
 
 def test_null_columns_of_people_alarm_no_more_often_than_the_level_says() -> None:

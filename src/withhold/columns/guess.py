@@ -45,7 +45,7 @@ def boosted_trees(
     if x.shape[1] > WIDEST:
         x = x[:, _varied(x[train], y, classes)]
     trees = classes if classes > 2 else 1
-    rounds = int(min(40 if classes == 2 else 16, BUDGET / (len(train) * x.shape[1] * trees)))
+    rounds = int(min(32 if classes == 2 else 16, BUDGET / (len(train) * x.shape[1] * trees)))
     present = np.unique(y)
     prior = np.bincount(y, minlength=classes) / len(y)
     if rounds < 3 or len(present) < 2:

@@ -76,7 +76,8 @@ def measure_columns(
         if found[name].harmless:
             open_[name] = encoded
     if len(open_) > 1:
-        for name, told in tells_together(open_, attributes, groups=None, seed=seed).items():
+        alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
+        for name, told in tells_together(open_, attributes, alone, seed=seed).items():
             found[name] = Measured(
                 "together", f"{in_words(told)} together with other columns", told
             )
@@ -94,7 +95,7 @@ def describe_columns(
     found = measure_columns(table, attributes, x=x, groups=groups) if attributes else {}
     tells: dict[str, dict[str, float]] = {}
     for name, one in found.items():
-        if one.told is not None:
+        if one.told is not None and not one.harmless:
             tells.setdefault(one.told.attribute, {})[name] = round(one.told.accuracy, 6)
     return {
         "harmless": {n: kind_of(table[n].type) for n, one in found.items() if one.harmless},
@@ -124,14 +125,16 @@ def in_words(told: Telling) -> str:
 def _alone(
     encoded: EncodedColumn, attributes: Sequence[Attribute], groups: Codes | None, seed: int
 ) -> Measured:
-    worst: Telling | None = None
+    found: list[Telling] = []
     for attribute in attributes:
         for units in (None, groups) if groups is not None else (None,):
             told = how_well_it_tells(encoded, attribute, groups=units, seed=seed)
             if units is None and not told.checked:
                 return Measured("unchecked", f"too few labels of '{attribute.name}' to check it")
-            if told.tells and (worst is None or told.accuracy > worst.accuracy):
-                worst = told
-    if worst is not None:
+            found.append(told)
+    tells = [t for t in found if t.tells]
+    if tells:
+        worst = max(tells, key=lambda t: t.accuracy)
         return Measured("tells", in_words(worst), worst)
-    return Measured("harmless", "tells nothing that could be measured")
+    least = min(found, key=lambda t: t.chance, default=None)
+    return Measured("harmless", "tells nothing that could be measured", least)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +21,7 @@ LEVEL = 0.001  # how often a column that tells nothing may be said to tell
 FEWEST = 50  # labelled records below which nothing can be said
 MOST = 20_000  # records that the trees and the linear model are given
 FOLDS = 3
+COMBINATION = "combination"  # the kind of several columns joined, whose values have no order
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ def _tell(
 
 def _guessers(encoded: EncodedColumn) -> list[Guesser]:
     """A table of frequencies says all there is where there are few values."""
-    if encoded.distinct <= FREQUENT:
+    if encoded.distinct <= FREQUENT or encoded.kind == COMBINATION:
         return [frequency_table]
     return [frequency_table, boosted_trees, linear_discriminant]
 
@@ -144,7 +148,8 @@ def _judge(
     fold = _folds(y, units, rng)
     for k in range(FOLDS):
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        p = guesser(encoded, train, y[train], test, classes)
+        with _one_thread() if guesser is not frequency_table else nullcontext():
+            p = guesser(encoded, train, y[train], test, classes)
         # A tenth of the prior bounds what one surprising record can cost.
         log_p[test] = np.log(0.9 * p + 0.1 * prior)
     right = log_p.argmax(axis=1) == y
@@ -162,6 +167,20 @@ def _judge(
         None,
         guesser.__name__.replace("_", " "),
     )
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Threads cost more than they bring on so few records, and much more on a busy machine."""
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1)
+    return limited
+
+
+@cache
+def _controller() -> Any:
+    import sklearn.ensemble  # noqa: F401 (loads the libraries that are to be limited)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _folds(y: Codes, units: Codes | None, rng: np.random.Generator) -> Codes:

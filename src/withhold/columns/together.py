@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from withhold.attribute import Attribute
 from withhold.columns.encode import EncodedColumn
-from withhold.columns.tells import LEVEL, Telling, how_well_it_tells
+from withhold.columns.tells import COMBINATION, LEVEL, Telling, how_well_it_tells
 
 Codes = npt.NDArray[np.int64]
 SETS = 400  # combinations of columns of one size that are tried at most
@@ -21,8 +21,8 @@ BINS = 6  # of a column of many values, in combinations
 def tells_together(
     encoded: Mapping[str, EncodedColumn],
     attributes: Sequence[Attribute],
+    alone: Mapping[str, float],
     *,
-    groups: Codes | None = None,
     seed: int = 0,
 ) -> dict[str, Telling]:
     """The columns to leave out so that the others tell nothing together: {column: what it added}.
@@ -30,10 +30,9 @@ def tells_together(
     Tried are all pairs and, while there are few, all triples (values joined; many values in six
     bins by rank), and all columns at once (every encoded part, with trees and a linear model). From
     a set that tells, the column that tells most alone is left out, and the rest is tried again.
-    The level is divided by the number of sets.
+    The level is divided by the number of sets. alone: {column: the chance of what it tells alone}.
     """
     left, out = dict(encoded), {}
-    alone = {n: _chance(c, attributes, groups, seed) for n, c in left.items()}
     sets: list[tuple[str, ...]] = []
     for size in (2, 3):
         if size == 2 or comb(len(left), size) <= SETS:
@@ -44,34 +43,25 @@ def tells_together(
         if not set(names) <= set(left):
             continue
         joined = _joined([binned[n] for n in names])
-        told = _worst(joined, attributes, groups, seed)
+        told = _worst(joined, attributes, seed)
         if told is not None and told.chance < level:
-            worst = min(names, key=lambda n: alone[n])
+            worst = min(names, key=lambda n: alone.get(n, 1.0))
             out[worst] = told
             del left[worst]
     while len(left) > 1:
-        told = _worst(_stacked(list(left.values())), attributes, groups, seed)
+        told = _worst(_stacked(list(left.values())), attributes, seed)
         if told is None or told.chance >= level:
             break
-        worst = min(left, key=lambda n: alone[n])
+        worst = min(left, key=lambda n: alone.get(n, 1.0))
         out[worst] = told
         del left[worst]
     return out
 
 
-def _worst(
-    encoded: EncodedColumn, attributes: Sequence[Attribute], groups: Codes | None, seed: int
-) -> Telling | None:
-    found = [how_well_it_tells(encoded, a, groups=groups, seed=seed) for a in attributes]
+def _worst(encoded: EncodedColumn, attributes: Sequence[Attribute], seed: int) -> Telling | None:
+    found = [how_well_it_tells(encoded, a, seed=seed) for a in attributes]
     known = [t for t in found if t.checked]
     return min(known, key=lambda t: t.chance) if known else None
-
-
-def _chance(
-    encoded: EncodedColumn, attributes: Sequence[Attribute], groups: Codes | None, seed: int
-) -> float:
-    told = _worst(encoded, attributes, groups, seed)
-    return 1.0 if told is None else told.chance
 
 
 def _binned(encoded: EncodedColumn) -> Codes:
@@ -88,7 +78,7 @@ def _joined(codes: Sequence[Codes]) -> EncodedColumn:
     """One column whose values are the combinations of values."""
     _, joint = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
     joint = joint.reshape(-1).astype(np.int64)
-    return EncodedColumn(joint[:, None].astype(np.float32), "category", joint)
+    return EncodedColumn(joint[:, None].astype(np.float32), COMBINATION, joint)
 
 
 def _stacked(columns: Sequence[EncodedColumn]) -> EncodedColumn:

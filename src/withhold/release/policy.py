@@ -108,7 +108,7 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
         found[name] = said
     tells: dict[str, dict[str, float]] = {}
     for name, one in measured.items():
-        if one.told is not None:
+        if one.told is not None and not one.harmless:
             tells.setdefault(one.told.attribute, {})[name] = round(one.told.accuracy, 6)
     return Decision(tuple(found[n] for n in names), tells)
 

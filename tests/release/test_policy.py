@@ -1,0 +1,199 @@
+"""Which columns leave: every sort of column, by every door."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from support import Recorder
+from withhold import Suppressor
+from withhold.bundle import Bundle, load_bundle, save_bundle
+from withhold.cli.main import outcome
+from withhold.dataset import Dataset
+from withhold.errors import UserError
+from withhold.fitting import fit_bundle
+from withhold.release import decide, release_dataset
+from withhold.release.policy import Subject
+from withhold.release.wishes import Wishes
+from withhold.roles import Roles
+
+from .made import HARMLESS, LEFT_OUT, dataset
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return dataset()
+
+
+@pytest.fixture(scope="module")
+def bundle(data: Dataset) -> Bundle:
+    return fit_bundle(data, Roles.of("gender", "digit"), method="noise")
+
+
+def subject(data: Dataset, bundle: Bundle) -> Subject:
+    return Subject(
+        data.name,
+        data.schema,
+        ("x",),
+        data.table,
+        ("gender",),
+        label_columns=("gender",),
+        group="speaker",
+        x=data.x,
+        harmless=bundle.input["harmless"],
+        tells=bundle.tells,
+    )
+
+
+def test_every_sort_of_column(data: Dataset, bundle: Bundle) -> None:
+    found = decide(subject(data, bundle), Wishes())
+    rules = {c.column: c.rule for c in found.columns if not c.leaves}
+    assert rules == LEFT_OUT
+    assert found.leaving == ["x", *HARMLESS]
+    assert set(found.left_out) == set(LEFT_OUT)
+    assert "79 % right" in found.left_out["device"] or "78 % right" in found.left_out["device"]
+    assert all(c.reason for c in found.columns)
+    assert [c.column for c in found.columns] == data.schema.names
+
+
+def test_every_door_leaves_out_the_same(
+    data: Dataset, bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = ["x", *HARMLESS]
+    assert bundle.release(data).schema.names == expected
+    suppressor = Suppressor("gender")
+    suppressor.bundle_, suppressor.n_features_in_ = bundle, data.dimension
+    assert suppressor.transform(data).schema.names == expected
+    assert set(suppressor.transform(data).left_out) == set(LEFT_OUT)
+    data.write(tmp_path / "in.parquet")
+    save_bundle(bundle, tmp_path / "b")
+    folder = [str(tmp_path / name) for name in ("b", "in.parquet", "out.parquet")]
+    assert outcome(["transform", folder[0], folder[1], "-o", folder[2], "-q"]) == 0
+    assert capsys.readouterr().err == ""
+    assert pq.read_schema(folder[2]).names == expected
+    assert outcome(["transform", folder[0], folder[1], "-o", folder[2]]) == 0
+    told = capsys.readouterr().out
+    for name, reason in bundle.release(data).left_out.items():
+        assert f"{name:<7}  {reason}" in told
+
+
+def test_python_says_what_was_left_out(data: Dataset, bundle: Bundle) -> None:
+    said = Recorder()
+    released = release_dataset(bundle, data, progress=said)
+    assert "left out of the release: speaker (group column" in said.text
+    assert released.left_out["gender"] == "suppressed"
+    assert released.kept_by_name == ()
+
+
+def test_keep_takes_a_column_along_and_says_so(data: Dataset, bundle: Bundle) -> None:
+    released = bundle.release(data, keep=["device", "speaker"], drop=["temp"])
+    assert released.schema.names == ["x", "speaker", "digit", "device", "weather", "tags"]
+    assert released.kept_by_name == ("speaker", "device")
+    assert released.left_out["temp"] == "left out on request"
+
+
+@pytest.mark.parametrize("name", ["gender", "sex"])
+def test_suppressed_columns_and_their_copies_stay_with_keep_labels_alone(
+    data: Dataset, bundle: Bundle, name: str
+) -> None:
+    with pytest.raises(UserError, match=f"column '{name}' is .*--keep-labels instead of --keep"):
+        bundle.release(data, keep=[name])
+    released = bundle.release(data, keep_labels=True)
+    assert name in released.schema.names
+    assert name in released.kept_by_name
+    assert "speaker" not in released.schema.names
+
+
+def test_unknown_columns_are_named(data: Dataset, bundle: Bundle) -> None:
+    for how in ({"keep": ["devise"]}, {"drop": ["devise"]}):
+        with pytest.raises(UserError, match="did you mean 'device'"):
+            bundle.release(data, **how)
+
+
+def test_without_labels_only_what_the_fit_measured_leaves(data: Dataset, bundle: Bundle) -> None:
+    later = dataset(seed=1, new=np.arange(1200) % 3).without(["gender"])
+    released = bundle.release(later)
+    assert released.schema.names == ["x", *HARMLESS]
+    assert "no labels of gender here" in released.left_out["new"]
+    text = pa.array([f"w{v}" for v in later.table["weather"].to_pylist()])
+    changed = bundle.release(later.with_column("weather", text))
+    assert "could not be checked" in changed.left_out["weather"]
+
+
+def test_what_told_in_the_fit_does_not_leave_later(data: Dataset, bundle: Bundle) -> None:
+    """Even where few later records cannot show it."""
+    later = dataset(seed=1, n=100)
+    device = pa.array(np.random.default_rng(0).choice(["phone", "desk"], 100).tolist())
+    released = bundle.release(later.with_column("device", device))
+    assert "told 'gender' in the data of the fit" in released.left_out["device"]
+
+
+def test_too_few_labels_check_nothing(bundle: Bundle) -> None:
+    few = dataset(seed=2, n=30, new=np.arange(30) % 2)
+    assert "too few labels of 'gender'" in bundle.release(few).left_out["new"]
+
+
+def test_columns_that_tell_together(data: Dataset, bundle: Bundle) -> None:
+    """Two flags whose XOR is the gender; three whose parity is."""
+    rng = np.random.default_rng(3)
+    g = data.attribute("gender").codes
+    a, b, c = rng.integers(0, 2, (3, len(data)))
+    pair = bundle.release(data.with_column("a", pa.array(a)).with_column("b", pa.array(a ^ g)))
+    assert len({"a", "b"} & set(pair.left_out)) == 1
+    assert "together with other columns" in pair.left_out.get("a", pair.left_out.get("b", ""))
+    small = Dataset.from_arrays(
+        data.x, {"gender": data.table["gender"], "a": a, "b": b, "d": a ^ b ^ g, "c": c}
+    )
+    three = bundle.release(small)
+    assert len({"a", "b", "d"} & set(three.left_out)) == 1
+    assert "c" not in three.left_out
+
+
+def test_a_trait_that_names_the_person_is_left_out(data: Dataset, bundle: Bundle) -> None:
+    """It tells nothing of other people, and all to whoever knows one record of the person."""
+    people = [int(s[1:]) for s in data.table["speaker"].to_pylist()]
+    height = np.random.default_rng(0).uniform(150, 200, 60).round(1)[people]
+    released = bundle.release(data.with_column("height", pa.array(height)))
+    assert "tells 'gender'" in released.left_out["height"]
+
+
+def test_multilabel_attributes_go_with_their_columns() -> None:
+    rng = np.random.default_rng(0)
+    flags = {f"t{i}": rng.integers(0, 2, 200) for i in range(2)}
+    columns = flags | {"list": [list(map(int, r)) for r in zip(*flags.values(), strict=True)]}
+    columns |= {"other": rng.integers(0, 3, 200)}
+    x = rng.standard_normal((200, 4))
+    data = Dataset.from_arrays(x, columns, multilabel={"tags": ["t0", "t1"]})
+    made = fit_bundle(data, Roles.of("tags"), method="constant")
+    for read in (data, Dataset.from_arrays(x, columns)):
+        released = made.release(read)
+        assert released.schema.names == ["x", "other"]
+        assert released.left_out["t0"] == "suppressed"
+        assert "tells" in released.left_out["list"]
+
+
+def test_a_bundle_remembers_what_was_measured(bundle: Bundle, tmp_path: Path) -> None:
+    assert set(bundle.input["harmless"]) == set(HARMLESS)
+    save_bundle(bundle, tmp_path / "b")
+    assert load_bundle(tmp_path / "b").input["harmless"] == bundle.input["harmless"]
+
+
+def test_null_columns_leave(data: Dataset, bundle: Bundle) -> None:
+    """Six columns at a level of 0.1 % each, and all together: hardly ever is one left out."""
+    rng = np.random.default_rng(4)
+    wide = data
+    for i in range(6):
+        values = rng.integers(0, 2 + i, len(data)) if i % 2 else rng.standard_normal(len(data))
+        wide = wide.with_column(f"n{i}", pa.array(values))
+    lost = [n for n in bundle.release(wide).left_out if n.startswith("n")]
+    assert len(lost) <= 1, lost
+
+
+def test_the_metadata_of_the_source_stays(data: Dataset, bundle: Bundle) -> None:
+    noisy = replace(data, schema=data.schema.with_metadata({"pandas": "s1 f"}))
+    assert not bundle.release(noisy).schema.metadata
