@@ -177,7 +177,7 @@ def test_the_certificate_is_about_the_file(data: Dataset, bundle: Bundle, tmp_pa
     assert found.release.kept_by_name == ("device",)
     assert "suppressed" in found.release.left_out["gender"]
     assert any("device were kept by name" in note for note in found.notes)
-    assert found.is_signed_by(bundle.modifier.key)
+    assert found.is_signed_with(bundle.modifier.key)
     codes = pq.read_table(out)["code"].to_numpy()
     gender = data.attribute("gender").codes[read_rows(tmp_path / "out.rows.csv")]
     counts = np.zeros((2, codes.max() + 1))
