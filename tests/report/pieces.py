@@ -10,10 +10,31 @@ import numpy as np
 
 from withhold.audit.certified import Certified, CertifiedRelease
 from withhold.audit.evidence import AttributeEvidence, Evidence
-from withhold.audit.findings import Distortion, Linked, Map, Rung, Slice, Source, Tier
+from withhold.audit.findings import (
+    AllRows,
+    Column,
+    ColumnRead,
+    Copies,
+    Distortion,
+    Linked,
+    Map,
+    Rung,
+    Slice,
+    SliceRead,
+    Source,
+    Tier,
+    Wider,
+)
 from withhold.audit.intervals import Z_995, wilson
 from withhold.audit.metrics import Interval
-from withhold.certificate.claims import Behind, CertifiedData, Lift, LinkedClaim, NoGroupClaim
+from withhold.certificate.claims import (
+    Behind,
+    CertifiedData,
+    Lift,
+    LinkedClaim,
+    NoGroupClaim,
+    ReleaseClaim,
+)
 from withhold.certificate.words import ASSUMPTIONS
 from withhold.feasibility import Feasibility, Pair
 from withhold.roles import Role
@@ -104,6 +125,76 @@ def certified(bound: float = 0.031, **others: Any) -> Certified:
         "checked": True,
     }
     return Certified(**values | others)
+
+
+def given(one: float = 0.021, **others: Any) -> ReleaseClaim:
+    """What is proved of the rows of a release, exactly."""
+    values: dict[str, Any] = {
+        "records": 30000,
+        "classes": 60,
+        "codes_used": 250,
+        "floor": 0.0167,
+        "one": one,
+        "linked": {"5": 0.034, "20": 0.081, "50": 0.204},
+        "known": {"0.1": 0.022, "0.5": 0.024, "0.9": 0.041, "all-but-one": 1.0},
+        "measured": {"0.1": 0.018, "0.5": 0.018, "0.9": 0.019, "all-but-one": 0.0183},
+    }
+    return ReleaseClaim(**values | others)
+
+
+def wide(
+    accuracy: float, floor: float, *, n: int = 6000, attacker: str = "trees"
+) -> dict[str, Any]:
+    """The fields of a wider look."""
+    return {
+        "records": n,
+        "accuracy": accuracy,
+        "ci": wilson(accuracy * n, n),
+        "least": wilson(accuracy * n, n, z=Z_995)[0],
+        "floor": floor,
+        "attacker": attacker,
+    }
+
+
+def all_rows(accuracies: Mapping[str, float], floor: float) -> AllRows:
+    """Every part of the release, and an elimination attacker that reads as much."""
+    parts = {part: Wider(**wide(value, floor)) for part, value in accuracies.items()}
+    worst = max(accuracies, key=accuracies.__getitem__)
+    return AllRows(
+        **parts[worst].model_dump(), part=worst, parts=parts, elimination={"all": parts["all"]}
+    )
+
+
+def subgroup(accuracy: float, floor: float) -> SliceRead:
+    return SliceRead(
+        **wide(accuracy, floor, n=60), by="corners", value="records with f_3 above 2.1", share=0.01
+    )
+
+
+def column(name: str, kind: str = "category", **tells: Any) -> Column:
+    """A column that was attacked; `tells` by attribute: an accuracy, or `copy`."""
+    read = {}
+    for attribute, value in tells.items():
+        accuracy = 1.0 if value == "copy" else value
+        read[attribute] = ColumnRead(
+            **wide(accuracy, 0.5), column=name, copy_of=value == "copy", tells=accuracy > 0.6
+        )
+    return Column(name=name, kind=kind, attacked=True, tells=read)
+
+
+def skipped(name: str, why: str) -> Column:
+    return Column(name=name, kind="number", attacked=False, why_not=why)
+
+
+def copies(count: int, n: int = 4000) -> Copies:
+    return Copies(
+        records=n,
+        copies=count,
+        share=count / n,
+        expected=0.0,
+        reidentified=max(count / n, 0.001),
+        found=count > 20,
+    )
 
 
 def source(**others: Any) -> CertifiedRelease:

@@ -72,7 +72,7 @@ MARK = "window.alert = () => { document.documentElement.dataset.opened = 'yes' }
 
 def test_nothing_leaves_and_the_console_is_clean(tmp_path: Path) -> None:
     seen = visit(render(samples.voices()), tmp_path)
-    assert "can still be read" in seen.dom
+    assert "Do not release this" in seen.dom
     assert seen.requests == set()
     assert seen.console == []
 

@@ -108,7 +108,7 @@ def test_a_crowd_fits() -> None:
     assert "The next 100" in text
     assert "888 more are in audit.json" in text
     assert "2 more below" not in text
-    assert "Both suppressed attributes can still be read." in text
+    assert "both suppressed attributes can still be read (attribute 0 70.0 %" in text
 
 
 def test_long_tables_open_with_the_worst() -> None:

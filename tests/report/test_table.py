@@ -34,7 +34,7 @@ def test_every_figure_fits(width: int) -> None:
     figures = ["1.7", "99.0", "0.2", "98.4", "(98.1–98.7)", "100.0", "5.71"]
     assert row.split() == ["speaker", "suppress", *figures]
     assert all(len(line) <= width for line in text.split("verdict")[0].splitlines())
-    assert "attribute  role" in text
+    assert "name      role" in text
 
 
 def test_legend_verdict_and_gate() -> None:

@@ -1,8 +1,9 @@
 """The power of this audit: the smallest leak that would have been seen, found by planting some.
 
-In a copy of the release one feature is given away: of a share q of the records its value is moved
-by their class. Whoever reads that is right about q (1 - floor) more records than a guess. The
-smallest q that the quick attackers still find surely is searched by halving.
+To a copy of the release one feature for each class is added: it is set where a record is of the
+class and among a share q of the records. Whoever reads that is right about q (1 - floor) more
+records than a guess. The smallest q that the quick attackers still find surely is searched by
+halving. A leak in a less plain form has to be larger to be found.
 """
 
 from __future__ import annotations
@@ -68,12 +69,10 @@ def _found(
     seed: int,
 ) -> bool:
     """Whether a leak of a share q of the records is surely above the floor."""
-    planted = np.concatenate([x, np.zeros((len(x), 1), np.float32)], axis=1)
-    told = (luck < q) & attribute.known
-    k = max(len(attribute.classes) - 1, 1)
-    planted[told, -1] = _FAR * (2 * attribute.codes[told] / k - 1) + np.sign(
-        attribute.codes[told] * 2 / k - 1
-    )
+    k = len(attribute.classes)
+    planted = np.concatenate([x, np.zeros((len(x), k), np.float32)], axis=1)
+    told = np.flatnonzero((luck < q) & attribute.known)
+    planted[told, x.shape[1] + attribute.codes[told]] = _FAR
     used = np.unique(np.concatenate([parts.train, parts.val, parts.test]))
     here, labels = planted[used], attribute.rows(used)
     parts = parts.on(used)
@@ -81,7 +80,7 @@ def _found(
     outcomes = []
     for one in _BRISK:
         declines = getattr(one, "declines", None)
-        if declines is None or declines(len(parts.train), here.shape[1], k + 1) is None:
+        if declines is None or declines(len(parts.train), here.shape[1], k) is None:
             outcomes.append(Attack(one.name, one, here, labels, parts, seed)())
     chosen, _ = choose([Reading.of(o, val) for o in outcomes], val)
     units = None if parts.units is None else parts.units[parts.test]

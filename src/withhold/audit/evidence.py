@@ -196,6 +196,13 @@ class AttributeEvidence(Finding):
         return max(tiers, key=lambda tier: tier.accuracy)
 
     @property
+    def only_eliminated(self) -> bool:
+        """Whether only somebody who knows all other labels surely reads it."""
+        able = [tier for tier, sure in self.sure.items() if sure]
+        all_rows = self.all_rows
+        return able == ["all_rows"] and all_rows is not None and all_rows.eliminates
+
+    @property
     def destroyed(self) -> bool:
         """Whether an attribute that was not to be suppressed is no longer read above guessing."""
         if self.role == "suppress" or self.blind or self.nag is None:
@@ -279,7 +286,12 @@ class Evidence(Finding):
     @property
     def verdict(self) -> str:
         """One sentence on what an attacker gets, and on what none can."""
-        return "; ".join([*self.left, *self.untouched, self._verdict, *self.lost, *self._certified])
+        return "; ".join(self.verdicts)
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The parts of the verdict, the gravest first."""
+        return [*self.left, *self.untouched, self._verdict, *self.lost, *self._certified]
 
     @property
     def left(self) -> list[str]:
@@ -415,7 +427,8 @@ def _where(a: AttributeEvidence) -> str:
         return f"; {a.subgroup.value}"
     if a.worst_tier == "all_rows" and a.all_rows is not None:
         part = "all released records" if a.all_rows.part == "all" else f"{a.all_rows.part} records"
-        return f"; {part}"
+        who = ", for who knows all other labels" if a.all_rows.eliminates else ""
+        return f"; {part}{who}"
     return ""
 
 

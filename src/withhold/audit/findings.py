@@ -63,6 +63,11 @@ class AllRows(Wider):
         description="by part: who knows all other labels names the class that a code lacks",
     )
 
+    @property
+    def eliminates(self) -> bool:
+        """Whether the figure is that of somebody who knows all other labels."""
+        return self.attacker == "elimination"
+
 
 class ColumnRead(Wider):
     """What one column of the release tells of an attribute."""

@@ -57,7 +57,7 @@ def audit(
         typer.Option("--output", "-o", help="Folder for audit.json and report.html."),
     ] = None,
     suppress: Annotated[
-        str, typer.Option(help="Attributes that should be hidden, comma-separated.")
+        str, typer.Option(help="Attributes that nobody should be able to read, comma-separated.")
     ] = "",
     preserve: Preserve = "",
     joint: Annotated[

@@ -26,13 +26,16 @@ def demo(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Generate voices, hide who speaks in two ways, keep the digit, and attack both releases."""
+    """Generate voices, suppress who speaks in two ways, keep the digit, and attack both releases.
+
+    Writes the data, the bundle, the release with its certificate, and the report of the audit.
+    """
     from rich.console import Console
 
     from withhold.audit import evaluate
     from withhold.audit.attackers.mlp import MlpLarge
     from withhold.bundle import save_bundle
-    from withhold.certificate import Certificate
+    from withhold.certificate.release_file import ReleaseCertificate, certificate_path
     from withhold.data.worlds import voices
     from withhold.fitting import fit_bundle
     from withhold.media.collect import Samples
@@ -60,7 +63,7 @@ def demo(
     data.write(output / "voices.parquet")
 
     roles = Roles.of("speaker", "digit")
-    console.print("[bold]2[/] as papers do it: method mass, suppress speaker, preserve digit")
+    console.print("[bold]2[/] method mass, as in papers: suppress the speaker, preserve the digit")
     shown, released = fit_bundle(data, roles, method="mass", config=MASS, progress=progress), {}
     released["mass"] = evaluate(
         data,
@@ -73,20 +76,21 @@ def demo(
     )
     released["mass"].to_json(output / "audit-mass.json")
 
-    console.print("[bold]3[/] with a certificate: method codebook, the same roles")
+    console.print("[bold]3[/] method codebook, which has a certificate: the same roles")
     bundle = fit_bundle(data, roles, method="codebook", progress=progress)
     save_bundle(bundle, output / "bundle")
     release = bundle.release(data)
     release.write(output / "release.parquet")
 
-    console.print("[bold]4[/] audit: the whole ladder of attackers on held-out takes")
-    certificate = Certificate.from_dict(bundle.certificate or {})
+    console.print("[bold]4[/] audit: every attacker, on every column and part of the release")
+    certificate = ReleaseCertificate.from_json(certificate_path(output / "release.parquet"))
     released["codebook"] = evidence = evaluate(
         data,
         release,
         roles.suppress,
         roles.preserve,
         certificate=certificate,
+        key=bundle.modifier.key,
         progress=progress,
     )
     evidence.to_json(output / "audit.json")
@@ -94,9 +98,11 @@ def demo(
     if as_json:
         print_json({method: found.to_dict() for method, found in released.items()})
         return
-    print_table(released["mass"], title="mass: what can be inferred from its release", legend=False)
-    print_table(evidence, title="codebook: what can be inferred from its release")
+    print_table(released["mass"], title="mass: how often attackers are right, in %", legend=False)
+    print_table(evidence, title="codebook: how often attackers are right, in %")
     typer.echo(
-        f"report: {output / 'report.html'}   evidence: {output / 'audit.json'}"
-        f"   ({time.monotonic() - started:.0f} s)"
+        f"\nOpen {output / 'report.html'} in a browser: it shows all of this, and what it rests on."
+        f"\nIn {output}: voices.parquet (the original), release.parquet (what may leave),"
+        " release.certificate.json\n(what is proved of it), bundle (stays in the house, with the"
+        f" key), audit.json.   ({time.monotonic() - started:.0f} s)"
     )

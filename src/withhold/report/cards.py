@@ -41,6 +41,8 @@ class Card:
     @property
     def status(self) -> str:
         """The status in words."""
+        if self.found.only_eliminated:
+            return "read by who knows all other labels"
         return words.STATUS[self.found.status]
 
     @property
@@ -65,7 +67,7 @@ def cards(evidence: Evidence) -> list[Card]:
 
 
 def _card(index: int, name: str, a: AttributeEvidence, *, alone: bool) -> Card:
-    tone = a.status if a.role == "suppress" else "kept"
+    tone = _tone(a, alone=alone)
     measured: dict[str, Tier | None] = {
         "Original": None if alone else a.original,
         "Frozen": a.ignorant,
@@ -92,6 +94,13 @@ def _card(index: int, name: str, a: AttributeEvidence, *, alone: bool) -> Card:
         classes=slices(a.by_class, a),
         multilabel=words.multilabel(a),
     )
+
+
+def _tone(a: AttributeEvidence, *, alone: bool) -> str:
+    """The colour: a warning where only somebody with all other labels reads what was suppressed."""
+    if a.role == "suppress":
+        return "blind" if a.only_eliminated else a.status
+    return "blind" if a.destroyed and not alone else "kept"
 
 
 def _bars(name: str, a: AttributeEvidence, tone: str, *, alone: bool) -> Markup:

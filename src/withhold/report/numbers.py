@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from withhold.certificate.words import at_most
+
 NONE = "–"
 _SPACE = "\N{NO-BREAK SPACE}"
 
@@ -11,6 +13,11 @@ _SPACE = "\N{NO-BREAK SPACE}"
 def percent(share: float | None) -> str:
     """`98.4 %`."""
     return NONE if _missing(share) else f"{points(share)}{_SPACE}%"
+
+
+def at_most_percent(bound: float) -> str:
+    """A bound, rounded up: rounded down it would promise more than is proved. `10.2 %`."""
+    return f"{at_most(bound)}{_SPACE}%"
 
 
 def points(share: float | None) -> str:

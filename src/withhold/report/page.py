@@ -22,8 +22,10 @@ def write_report(evidence: Evidence, path: str | Path, *, title: str = "Audit") 
 def render(evidence: Evidence, *, title: str = "Audit") -> str:
     """The page as text: the verdict on the first screen, the evidence below it."""
     from withhold.report import shared, words
+    from withhold.report.attacked import attacked
     from withhold.report.cards import cards
     from withhold.report.charts import histogram
+    from withhold.report.headline import alarms, headline
     from withhold.report.maps import map_view
     from withhold.report.proved import proved
 
@@ -36,7 +38,9 @@ def render(evidence: Evidence, *, title: str = "Audit") -> str:
             title=title,
             evidence=evidence,
             alone=evidence.release is None,
-            headline=words.headline(evidence),
+            headline=headline(evidence),
+            alarms=alarms(evidence),
+            attacked=attacked(evidence),
             assumptions=words.assumptions(evidence),
             cards=shown,
             suppressed=[c for c in shown if c.found.role == "suppress"],
@@ -67,6 +71,7 @@ def _environment() -> Environment:
     for write in (
         numbers.percent,
         numbers.points,
+        numbers.at_most_percent,
         numbers.span,
         numbers.bits,
         numbers.seconds,

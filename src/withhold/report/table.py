@@ -35,9 +35,9 @@ def print_table(
     for note in evidence.notes:
         console.print(Text(_plain(f"note: {note}")), soft_wrap=True)
     style = _verdict_style(evidence)
-    console.print(
-        Text.assemble(("verdict: ", style), _plain(evidence.verdict)), soft_wrap=not console.record
-    )
+    for place, line in enumerate(evidence.verdicts):
+        start = ("" if place else "verdict: ", style)
+        console.print(Text.assemble(start, _plain(line)), soft_wrap=not console.record)
     for check in () if evidence.gate is None else evidence.gate.conditions:
         word = ("FAIL", "bold red") if check.failed else ("PASS", "bold green")
         console.print(Text.assemble(word, _plain(f" {check.said}")), soft_wrap=True)
@@ -56,7 +56,7 @@ def _table(evidence: Evidence, title: str) -> Table:
         show_edge=False,
         padding=(0, 1, 0, 0),
     )
-    table.add_column("attribute", overflow="fold", min_width=8)
+    table.add_column("name", overflow="fold", min_width=8)
     table.add_column("role", no_wrap=True)
     headers = (
         ["floor", "this data"]
@@ -118,11 +118,11 @@ def _legend(evidence: Evidence) -> list[str]:
     lines[0] += "" if proved else "; bits that an attacker can use"
     if evidence.release is not None:
         lines += [
-            "frozen: a model of the originals, not retrained, the figure that papers report",
-            "retrained: the best of those trained on the release, as an attacker does",
+            "frozen: a model of the originals, as it is: the check that papers make",
+            "retrained: the best model trained on the release, which is what an attacker does",
         ]
     if _linked_sizes(evidence):
-        lines.append("linked: who also knows that so many records are of one person")
+        lines.append("linked: an attacker who also knows that so many records are of one person")
     if proved:
         lines.append("proved: no attacker, however strong, reads more from one record")
     return lines
@@ -134,7 +134,7 @@ def _wider(evidence: Evidence) -> list[str]:
     attacked = [c for c in evidence.columns if c.attacked]
     if attacked:
         told = [f"{c.name}{_told(c)}" for c in attacked]
-        lines.append(f"columns attacked: {', '.join(told)}")
+        lines.append(f"columns attacked: the features, {', '.join(told)}")
     skipped = [f"{c.name} ({c.why_not})" for c in evidence.columns if not c.attacked]
     if skipped:
         lines.append(f"columns not attacked: {', '.join(skipped)}")

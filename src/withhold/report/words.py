@@ -9,7 +9,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from withhold.audit.evidence import AttributeEvidence, Evidence, Status
-from withhold.report.numbers import out_of, percent, span
+from withhold.report.numbers import out_of, percent, points, span
 
 STATUS: dict[Status, str] = {
     "readable": "can be read",
@@ -20,31 +20,20 @@ ROLE = {"suppress": "suppressed", "preserve": "preserved", "hidden": "unnamed"}
 
 
 def headline(evidence: Evidence) -> Markup:
-    """The whole audit in one sentence."""
+    """An audit of an original alone, or with nothing to suppress, in one sentence."""
     suppressed, alone = evidence.suppressed, evidence.release is None
     if not suppressed:
         return _given_away(evidence) if alone else Markup("Nothing was named to be suppressed.")
     if len(suppressed) == 1:
         [(name, found)] = suppressed.items()
-        return _one(name, found, alone=alone)
+        return _one(name, found)
     readable = sum(a.status == "readable" for a in suppressed.values())
-    blind = sum(a.status == "blind" for a in suppressed.values())
     n = len(suppressed)
     if readable:
         every = "Both" if n == 2 else f"All {n}"
         which = every if readable == n else f"{readable} of the {n}"
-        if alone:
-            return Markup("{} attributes to suppress can be read from this data.").format(which)
-        return Markup("{} suppressed attributes can still be read.").format(which)
-    if alone:
-        return Markup("The attackers tried read none of the {} attributes from this data.").format(
-            n
-        )
-    if blind:
-        return Markup(
-            "No suppressed attribute was read, but for {} of {} that shows nothing."
-        ).format(blind, n)
-    return Markup("What was suppressed is not distinguishable from the floor.")
+        return Markup("{} attributes to suppress can be read from this data.").format(which)
+    return Markup("The attackers tried read none of the {} attributes from this data.").format(n)
 
 
 def sentences(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
@@ -53,6 +42,8 @@ def sentences(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
     Of what is not suppressed, what is left for whoever trains on the release.
     """
     who = a.worst_tier if a.role == "suppress" else "informed"
+    if a.status == "floor" and who.startswith("linked"):
+        who = "informed"  # of single records, as the headline is; the others follow
     tier = a.tiers[who]
     worst, floor = out_of(tier.accuracy, a.floor, apart=tier.least > a.floor)
     said = [
@@ -60,7 +51,7 @@ def sentences(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
             attacker(who, name, a, alone=alone, start=True),
             _names(name, a),
             _bold(worst),
-            _units(who, a),
+            units(who, a),
             _guessing(a),
             _bold(floor),
         )
@@ -82,6 +73,8 @@ def attacker(
         words = "a frozen model of the original data"
     elif tier == "repeated":
         words = f"someone who is given every record {a.draws} times"
+    elif tier == "all_rows" and a.all_rows is not None and a.all_rows.eliminates:
+        words = "someone who knows the labels of all other records"
     elif tier == "all_rows":
         words = "a model trained on some of all released records and asked about the others"
     elif tier == "columns":
@@ -105,7 +98,9 @@ def labelled(tier: str, a: AttributeEvidence, *, alone: bool) -> str:
         "ignorant": "Release, frozen model",
         "informed": "This data" if alone else "Release, retrained model",
         "repeated": f"Release, {a.draws} draws averaged",
-        "all_rows": "All released records",
+        "all_rows": "Knows all other labels"
+        if a.all_rows is not None and a.all_rows.eliminates
+        else "All released records",
         "columns": "All columns together",
         "column": "One column" if a.column is None else f"Column '{a.column.column}'",
         "subgroup": "Worst slice of records",
@@ -156,19 +151,18 @@ def kept(a: AttributeEvidence, *, alone: bool) -> str:
         return f"guessing gets {percent(a.floor)}"
     if a.nag is None or a.blind:
         return "not read from the original either"
+    if a.destroyed:
+        return f"was {percent(a.original.accuracy)}, now no better than guessing"
     return f"was {percent(a.original.accuracy)}"
 
 
-def _one(name: str, a: AttributeEvidence, *, alone: bool) -> Markup:
-    patterns: dict[tuple[Status, bool], str] = {
-        ("readable", False): "{} can still be read from the release.",
-        ("floor", False): "{} is not distinguishable from the floor.",
-        ("blind", False): "This audit shows nothing about {}.",
-        ("readable", True): "This data gives {} away today.",
-        ("floor", True): "{} is not distinguishable from the floor in this data.",
-        ("blind", True): "The attackers tried do not read {} from this data.",
+def _one(name: str, a: AttributeEvidence) -> Markup:
+    patterns: dict[Status, str] = {
+        "readable": "This data gives {} away today.",
+        "floor": "{} is not distinguishable from the floor in this data.",
+        "blind": "The attackers tried do not read {} from this data.",
     }
-    return Markup(patterns[a.status, alone]).format(Markup("<em>{}</em>").format(name))
+    return Markup(patterns[a.status]).format(Markup("<em>{}</em>").format(name))
 
 
 def _given_away(evidence: Evidence) -> Markup:
@@ -198,12 +192,21 @@ def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
     if a.status == "floor":
         near = max(a.tiers.values(), key=lambda tier: tier.ci[0])
         doubt = "" if near.ci[0] <= a.floor else " with the 99.5 % confidence asked for"
+        shown = a.informed if single else worst
         said.append(
             Markup("That is <b>not distinguishable from the floor</b>{} ({} %).").format(
-                doubt, span(near.ci if doubt else worst.ci)
+                doubt, span(near.ci if doubt else shown.ci)
             )
         )
-    if single:
+        if single:
+            said.append(
+                Markup("{} gets {} ({} %), which is not distinguishable from it either.").format(
+                    attacker(a.worst_tier, name, a, alone=alone, start=True),
+                    _bold(percent(worst.accuracy)),
+                    span(worst.ci),
+                )
+            )
+    elif single or a.only_eliminated:
         said.append(
             Markup("From single records, {} gets {}.").format(
                 attacker("informed", name, a, alone=alone), _bold(percent(a.informed.accuracy))
@@ -222,6 +225,13 @@ def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
         said.append(
             Markup("From the original data it was {}.").format(_bold(percent(a.original.accuracy)))
         )
+    if a.smallest_leak is not None and a.status != "readable":
+        said.append(
+            Markup(
+                "A leak smaller than {} points above guessing would not have been seen with so many"
+                " records."
+            ).format(_bold(points(a.smallest_leak)))
+        )
     if _missed(a):
         assert a.ignorant is not None
         said.append(
@@ -235,6 +245,8 @@ def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
 
 def _missed(a: AttributeEvidence) -> bool:
     """Whether the usual check would have passed what is readable."""
+    if a.only_eliminated:  # no model would have found it
+        return False
     return a.status == "readable" and a.ignorant is not None and a.ignorant.ci[0] <= a.floor
 
 
@@ -244,7 +256,8 @@ def _names(name: str, a: AttributeEvidence) -> Markup:
     return Markup("names the right {} (one of {:,})").format(_bold(name), a.classes)
 
 
-def _units(tier: str, a: AttributeEvidence) -> str:
+def units(tier: str, a: AttributeEvidence) -> str:
+    """What a tier's figure counts."""
     if multilabel(a):
         return "labels"
     return "such sets" if tier.startswith("linked") else "records"

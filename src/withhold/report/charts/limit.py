@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from withhold.report.charts import svg
 from withhold.report.charts.marks import LINE, Mark, across, named
-from withhold.report.numbers import percent, span
+from withhold.report.numbers import at_most_percent, percent, span
 
 _BAR, _TOP = 16, 22  # pixels: the bar, and the lettering over it
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -55,7 +55,7 @@ def limit(
 
 
 def _said(bound: float) -> str:
-    return f"no attacker beyond {percent(bound)}" if bound < 1 else "nothing is ruled out"
+    return f"no attacker beyond {at_most_percent(bound)}" if bound < 1 else "nothing is ruled out"
 
 
 def _names(marks: list[Mark], bottom: float) -> list[Markup]:

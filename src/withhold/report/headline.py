@@ -1,0 +1,292 @@
+"""The headline: may this leave, for what, and under which assumptions.
+
+The figure that attacks found and the figure that is proved are both about single records, and both
+are written by `numbers`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.report import words
+from withhold.report.numbers import at_most_percent, percent
+
+_MANY = 4  # attributes or columns that a sentence names
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The first words of the page; `tone` is a colour: readable (alarm), blind, floor."""
+
+    says: Markup
+    tone: str
+    proved: Markup | None = None
+    terms: tuple[tuple[str, Markup], ...] = ()
+
+
+def headline(evidence: Evidence) -> Headline:
+    """What to do with this release, in one or two sentences."""
+    if evidence.release is None or not evidence.suppressed:
+        return Headline(words.headline(evidence), _tone(evidence), terms=_terms(evidence))
+    stop = _still_there(evidence) or _unchanged(evidence) or _contradicted(evidence)
+    if stop is None:
+        stop = _readable(evidence)
+    if stop is not None:
+        return Headline(Markup("Do not release this: {}").format(stop), "readable")
+    for name, a in evidence.suppressed.items():
+        if a.only_eliminated:
+            return _to_whom_not(name, a, evidence)
+    blind = [name for name, a in evidence.suppressed.items() if a.status == "blind"]
+    if blind:
+        return Headline(
+            Markup(
+                "This audit cannot say whether this may leave: nobody we tried could tell the {}"
+                " from the original data either."
+            ).format(_listed(blind, "or the")),
+            "blind",
+        )
+    names = list(evidence.suppressed)
+    if len(names) > 1:
+        says = Markup(
+            "Nobody we tried could tell the {} from this release better than by guessing."
+        ).format(_listed(names, "or the"))
+        return Headline(says, "floor", terms=_terms(evidence))
+    a = evidence.suppressed[names[0]]
+    says = Markup(
+        "Nobody we tried could tell the {} from this release better than by guessing"
+        " ({} right; guessing {})."
+    ).format(_em(names[0]), percent(a.best.accuracy), percent(a.floor))
+    return Headline(says, "floor", proved(a), _terms(evidence))
+
+
+def proved(a: AttributeEvidence) -> Markup | None:
+    """What is proved of single records, in one sentence; None without a certificate."""
+    found = a.certificate
+    if found is None:
+        return None
+    if not found.checked:
+        return Markup("Not proved: its certificate could not be checked against this file.")
+    said = []
+    if found.release is not None and found.release.one < 1:
+        said.append(
+            Markup("Proved: no attacker names it for more than {} of these records.").format(
+                _bold(at_most_percent(found.release.one))
+            )
+        )
+    if found.stated is None:
+        said.append(Markup("Nothing is proved for other people."))
+    elif found.stated < 1:
+        said.append(
+            Markup(
+                "{}o attacker names it for more than {} of later records like these"
+                " (confidence {:g} %)."
+            ).format(
+                "N" if said else "Proved: n",
+                _bold(at_most_percent(found.stated)),
+                100 * found.confidence,
+            )
+        )
+    if not said:
+        return Markup("Nothing is proved: the certificate's bound is {}.").format(
+            at_most_percent(1.0)
+        )
+    return Markup(" ").join(said)
+
+
+def alarms(evidence: Evidence) -> list[Markup]:
+    """What makes any release unfit to leave, for somebody who never heard of attackers."""
+    said = []
+    for column, name in _copies_of(evidence):
+        start = (
+            Markup("The column {} is still in the file.").format(_bold(name))
+            if column == name
+            else Markup("The column {} says the same as {}: each value stands for one {}.").format(
+                _bold(column), _bold(name), name
+            )
+        )
+        said.append(
+            Markup(
+                "{} Everybody who opens the file can read it. No attack is needed. Take the column"
+                " out, and make the release again."
+            ).format(start)
+        )
+    for part, one in evidence.copies.items():
+        if one.found:
+            said.append(
+                Markup(
+                    "{} of the {:,} {} records that were looked at are in the release as they were"
+                    " in the original, or nearly. What was in them is still in them."
+                ).format(_bold(f"{one.copies:,}"), one.records, part)
+            )
+    return said
+
+
+def _copies_of(evidence: Evidence) -> list[tuple[str, str]]:
+    """Columns of the release that are a suppressed attribute, or a copy of one."""
+    return [
+        (column.name, name)
+        for column in evidence.columns
+        for name, read in column.tells.items()
+        if read.copy_of
+    ]
+
+
+def _still_there(evidence: Evidence) -> Markup | None:
+    found = _copies_of(evidence)
+    if not found:
+        return None
+    own = [column for column, name in found if column == name]
+    if own:
+        plural = "columns {} are" if len(own) > 1 else "column {} is"
+        return Markup(f"the {plural} still in it.").format(_listed(own, "and"))
+    column, name = found[0]
+    return Markup("its column {} is a copy of the {}.").format(_em(column), _em(name))
+
+
+def _unchanged(evidence: Evidence) -> Markup | None:
+    found = {part: one for part, one in evidence.copies.items() if one.found}
+    if not found:
+        return None
+    records, copies = (sum(getattr(o, f) for o in found.values()) for f in ("records", "copies"))
+    parts = " and ".join(found)
+    return Markup("{:,} of {:,} {} records are in it (nearly) unchanged.").format(
+        copies, records, parts
+    )
+
+
+def _contradicted(evidence: Evidence) -> Markup | None:
+    for name, a in evidence.suppressed.items():
+        if a.certificate is not None and a.contradicted:
+            return Markup(
+                "an attack tells the {} for {} of single records, and its certificate says that"
+                " none can exceed {}."
+            ).format(
+                _em(name),
+                percent(a.best.accuracy),
+                at_most_percent(a.certificate.at_most),
+            )
+    return None
+
+
+def _to_whom_not(name: str, a: AttributeEvidence, evidence: Evidence) -> Headline:
+    """Only somebody with the labels of all other records reads it: say who must not get this."""
+    assert a.all_rows is not None
+    part = "" if a.all_rows.part == "all" else f"{a.all_rows.part} "
+    says = Markup(
+        "Do not give this to anyone who may know nearly all other labels: they name the {} for {}"
+        " of {}records (guessing {}). Nobody else we tried could tell it better than by"
+        " guessing ({} right)."
+    ).format(
+        _em(name),
+        percent(a.all_rows.accuracy),
+        part,
+        percent(a.all_rows.floor),
+        percent(a.best.accuracy),
+    )
+    return Headline(says, "blind", proved(a), _terms(evidence))
+
+
+def _readable(evidence: Evidence) -> Markup | None:
+    found = {
+        n: a
+        for n, a in evidence.suppressed.items()
+        if a.status == "readable" and not a.only_eliminated
+    }
+    if not found:
+        return None
+    if len(found) > 1:
+        n = len(evidence.suppressed)
+        which = (
+            ("both" if n == 2 else f"all {n}") if len(found) == n else f"{len(found)} of the {n}"
+        )
+        told = Markup(", ").join(
+            Markup("{} {}").format(_em(name), percent(a.tiers[_surest(a)].accuracy))
+            for name, a in list(found.items())[:_MANY]
+        )
+        more = ", …" if len(found) > _MANY else ""
+        return Markup("{} suppressed attributes can still be read ({}{}).").format(
+            which, told, more
+        )
+    [(name, a)] = found.items()
+    tier = _surest(a)
+    return Markup("{} {} for {} of {} (guessing {}).").format(
+        words.attacker(tier, name, a, alone=False),
+        Markup("is right about the {}" if words.multilabel(a) else "names the {}").format(
+            _em(name)
+        ),
+        percent(a.tiers[tier].accuracy),
+        words.units(tier, a),
+        percent(a.floor_of(tier)),
+    )
+
+
+def _surest(a: AttributeEvidence) -> str:
+    """The tier to name: one that is certain, of single records where one of those is."""
+    able = [tier for tier, sure in a.sure.items() if sure]
+    single = [tier for tier in able if not tier.startswith("linked")]
+    if not able or a.worst_tier in (single or able):
+        return a.worst_tier
+    plain = [tier for tier in single if tier in ("informed", "ignorant")]
+    return max(plain or single or able, key=lambda tier: a.tiers[tier].least)
+
+
+def _terms(evidence: Evidence) -> tuple[tuple[str, Markup], ...]:
+    """What the release is good for, and what has to hold for the headline to hold."""
+    if evidence.release is None:
+        return ()
+    useful = {
+        name: a
+        for name, a in evidence.attributes.items()
+        if a.role == "preserve" and not a.destroyed and not a.blind
+    }
+    said: list[tuple[str, Markup]] = []
+    if useful:
+        told = Markup(", ").join(
+            Markup("{} ({} right; {} from the original)").format(
+                _bold(name), percent(a.informed.accuracy), percent(a.original.accuracy)
+            )
+            for name, a in list(useful.items())[:_MANY]
+        )
+        said.append(("Good for", told))
+    if evidence.suppressed:
+        key = evidence.certificate is not None
+        said.append(
+            (
+                "As long as",
+                Markup(
+                    "whoever gets it does not hold the originals, each record is released once{}."
+                    " A stronger attacker than ours may read more{}."
+                ).format(
+                    ", and the key stays in the house" if key else "",
+                    ", up to what is proved" if key else "",
+                ),
+            )
+        )
+    return tuple(said)
+
+
+def _tone(evidence: Evidence) -> str:
+    found = evidence.suppressed or evidence.attributes
+    if evidence.release is not None:
+        return "blind"  # nothing was named to be suppressed
+    return "readable" if any(a.readable for a in found.values()) else "blind"
+
+
+def _listed(names: list[str], joined: str) -> Markup:
+    shown = [_em(name) for name in names[:_MANY]]
+    if len(names) > _MANY:
+        return Markup("{} and {} more").format(Markup(", ").join(shown), len(names) - _MANY)
+    if len(shown) == 1:
+        return shown[0]
+    return Markup("{} {} {}").format(Markup(", ").join(shown[:-1]), joined, shown[-1])
+
+
+def _em(text: str) -> Markup:
+    return Markup("<em>{}</em>").format(text)
+
+
+def _bold(text: str) -> Markup:
+    return Markup("<b>{}</b>").format(text)
