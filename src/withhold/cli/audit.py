@@ -73,7 +73,10 @@ def audit(
     ] = None,
     certificate: Annotated[
         Path | None,
-        typer.Option(help="The bound on every attacker: a file of withhold certify, or a bundle."),
+        typer.Option(
+            help="The bound on every attacker: NAME.certificate.json beside a release, a file of"
+            " withhold certify, or a bundle."
+        ),
     ] = None,
     key: Annotated[
         Path | None,

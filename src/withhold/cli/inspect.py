@@ -35,7 +35,11 @@ def inspect(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Attributes, classes, missing labels and groups; entropies, floors and ceilings."""
+    """List attributes, classes, missing labels and groups; print entropies, floors and ceilings.
+
+    A floor is what guessing a suppressed attribute from the preserved labels gets; a ceiling is
+    what can be kept of a preserved one.
+    """
     from withhold.feasibility import feasibility
     from withhold.roles import Roles
 
@@ -136,14 +140,15 @@ def _print(dataset: Dataset, found: Feasibility) -> None:
     _print_pairs(console, found)
     for name, value in found.floor.items():
         console.print(
-            f"suppress {name}: floor {100 * value:.1f} % (majority"
-            f" {100 * found.majority[name]:.1f} %)",
+            f"suppress {name}: floor {100 * value:.1f} % (guessing from the preserved labels;"
+            f" always naming the commonest class gets {100 * found.majority[name]:.1f} %)",
             highlight=False,
             markup=False,
         )
     for name, value in found.ceiling.items():
         console.print(
-            f"preserve {name}: at most {100 * value:.1f} % once the suppressed are gone",
+            f"preserve {name}: ceiling {100 * value:.1f} % (the most that any release can keep"
+            " which tells nothing of the suppressed attributes)",
             highlight=False,
             markup=False,
         )
