@@ -31,7 +31,7 @@ def test_text_says_floors_and_what_is_no_label(place: Path, cli: Run) -> None:
     assert "240 records of 6 features; 144 train, 48 val, 48 test" in ran.out
     # Correlation 0.2: 60 % from `useful` alone, up to a record or two a class and split.
     assert "suppress secret: floor 59.2 % (guessing from the preserved labels;" in ran.out
-    assert "preserve useful: at most" in ran.out
+    assert "preserve useful: ceiling" in ran.out
     assert "not a label: attribute 'id'" in ran.out
 
 
