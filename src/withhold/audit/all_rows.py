@@ -11,7 +11,7 @@ from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.attackers.corners import Corners
 from withhold.audit.cross import Said, cross_fit, folds_of, guess_without
-from withhold.audit.elimination import eliminate
+from withhold.audit.elimination import eliminate, eliminate_from
 from withhold.audit.findings import AllRows, SliceRead, Wider
 from withhold.audit.intervals import share, shared
 from withhold.audit.measure import floor
@@ -102,6 +102,9 @@ class RowsTask:
                 right, codes = guessed
                 accuracy, ci, least = share(right, codes, level=level)
                 guess = max(attribute.rows(mine).majority, float(without[mine].mean()), tested)
+                # Preserved labels alone can lack a class too: ten digits by everyone, one short.
+                kept = [a.rows(mine) for a in self.question.given]
+                guess = max(guess, eliminate_from(kept, attribute.rows(mine)))
                 found[name] = Wider(
                     records=len(mine),
                     accuracy=accuracy,

@@ -12,11 +12,14 @@ of it are as likely: then the commonest of them is named.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray, log_shares
+from withhold.feasibility import joint
 
 Rows = npt.NDArray[np.int64]
 _TIE = 0.25
@@ -33,6 +36,14 @@ def eliminate(x: FloatArray, attribute: Attribute) -> tuple[npt.NDArray[np.bool_
     if codes is None:
         return None
     return by_code(codes, attribute).argmax(axis=1) == attribute.codes, codes
+
+
+def eliminate_from(given: Sequence[Attribute], attribute: Attribute) -> float:
+    """How often the same attacker is right with the preserved labels in place of the release."""
+    if not given:
+        return 0.0
+    code = joint(given) + 1  # 0 where a label is missing
+    return float((by_code(code, attribute).argmax(axis=1) == attribute.codes).mean())
 
 
 def codes_of(x: FloatArray) -> Rows | None:
