@@ -60,7 +60,7 @@ def test_the_way_from_a_folder_to_its_release(spot: Path, cli: Run) -> None:
         "left out:\n"
         "  file    names of files or paths\n"
         "  person  suppressed\n"
-        "--keep COLUMN takes one along; the certificate then does not cover it\n"
+        "--keep COLUMN takes one along\n"
         "out.names.csv: which file became which; it stays in the house\n"
         "1 could not be released, see out.left-out.csv\n"
     )
@@ -96,7 +96,7 @@ def test_labels_and_names_stay_where_asked(blur: Path, cli: Run) -> None:
     keep = ("--keep-labels", "--keep-names", "--keep", "pose")
     ran = cli("transform", "blur", "faces", *PATTERN, "-o", "out", *keep)
     assert (ran.code, ran.out) == (0, "out: 6 images with file, person, pose\n")
-    assert "not covered by the certificate: file, person, pose" in ran.err
+    assert "kept by name, whatever they tell: file, person, pose" in ran.err
     assert list(rows("out/manifest.csv")[0]) == ["path", "person", "pose"]
     assert {p.name for p in Path("faces").iterdir()} < set(below(Path("out")))
     assert not Path("out.names.csv").exists()

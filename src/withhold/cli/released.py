@@ -44,10 +44,14 @@ def tell_columns(headline: str, written: Written, *, files: bool = False) -> Non
         for name, why in decision.left_out.items():
             typer.echo(f"  {name:<{width}}  {why}")
         if any(not c.leaves and c.rule not in FINAL for c in decision.columns):
-            typer.echo("--keep COLUMN takes one along; the certificate then does not cover it")
+            cover = "; the certificate then does not cover it" if written.certificate else ""
+            typer.echo(f"--keep COLUMN takes one along{cover}")
     if decision.kept_by_name:
         names = ", ".join(decision.kept_by_name)
-        typer.echo(f"warning: kept by name, and not covered by the certificate: {names}", err=True)
+        cover = (
+            "and not covered by the certificate" if written.certificate else "whatever they tell"
+        )
+        typer.echo(f"warning: kept by name, {cover}: {names}", err=True)
     if written.rows is not None:
         typer.echo(f"{written.rows}: which row became which; it stays in the house")
     if written.certificate is not None:

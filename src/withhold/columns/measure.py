@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.attribute import Attribute
+from withhold.columns.beside import tells_beside
 from withhold.columns.encode import EncodedColumn, encode_column
 from withhold.columns.rules import structural_reason
 from withhold.columns.tells import Telling, how_well_it_tells, is_copy
@@ -43,12 +44,14 @@ def measure_columns(
     attributes: Sequence[Attribute],
     *,
     x: npt.NDArray[np.float32] | None = None,
+    code: Codes | None = None,
     groups: Codes | None = None,
     seed: int = 0,
 ) -> dict[str, Measured]:
     """Judge each column of `table`: by what it is, by what it tells alone, and together.
 
-    attributes: the suppressed ones, on the same records; x: (m, d) the features of the first m.
+    attributes: the suppressed ones, on the same records; x: (m, d) the features of the first m;
+    code: (m,) what a release of codes makes of them, which no column may add to.
     With `groups`, a column is tried on other records and on other groups: an attacker may know
     other records of the same people.
     """
@@ -75,6 +78,13 @@ def measure_columns(
             found[name] = _alone(encoded, attributes, groups, seed)
         if found[name].harmless:
             open_[name] = encoded
+    if code is not None and len(code):
+        first = np.arange(len(code))
+        known = [a.rows(first) for a in attributes]
+        some = {n: e.rows(first) for n, e in open_.items()}
+        for name, attribute in tells_beside(code, some, known, seed=seed).items():
+            del open_[name]
+            found[name] = Measured("together", f"tells '{attribute}' together with the code")
     if len(open_) > 1:
         alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
         for name, told in tells_together(open_, attributes, alone, seed=seed).items():

@@ -37,12 +37,12 @@ def tells_together(
     for size in (2, 3):
         if size == 2 or comb(len(left), size) <= SETS:
             sets += list(combinations(left, size))[:SETS]
-    binned = {n: _binned(c) for n, c in left.items()}
+    bins = {n: binned(c) for n, c in left.items()}
     level = LEVEL / max(len(sets) + 1, 1)
     for names in sets:
         if not set(names) <= set(left):
             continue
-        joined = _joined([binned[n] for n in names])
+        joined = _joined([bins[n] for n in names])
         told = _worst(joined, attributes, seed)
         if told is not None and told.chance < level:
             worst = min(names, key=lambda n: alone.get(n, 1.0))
@@ -64,7 +64,7 @@ def _worst(encoded: EncodedColumn, attributes: Sequence[Attribute], seed: int) -
     return min(known, key=lambda t: t.chance) if known else None
 
 
-def _binned(encoded: EncodedColumn) -> Codes:
+def binned(encoded: EncodedColumn) -> Codes:
     """Codes of a few values, or of bins by the place in sorted order; missing is a value."""
     if encoded.distinct <= 3 * BINS:
         return encoded.codes + 1

@@ -44,6 +44,7 @@ def decide_media(
         (),
         found.table,
         bundle.roles.suppress,
+        preserve=bundle.roles.preserve,
         harmless=bundle.input.get("harmless", {}),
         tells=bundle.input.get("tells", {}),
     )

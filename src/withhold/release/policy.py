@@ -62,8 +62,9 @@ class Subject:
 
     schema: all columns of the source; made: those that the method makes (features or media);
     table: a sample of the other columns; x: (m, d) the original features of the first m records
-    of the sample; harmless: columns that the fit measured to tell nothing, and their kinds; tells:
-    columns that the fit found to tell, with the accuracy.
+    of the sample; code: (m,) their released codes, of a method that has codes; harmless: columns
+    that the fit measured to tell nothing, and their kinds; tells: columns that the fit found to
+    tell, with the accuracy.
     """
 
     name: str
@@ -71,10 +72,12 @@ class Subject:
     made: tuple[str, ...]
     table: pa.Table
     suppress: tuple[str, ...]
+    preserve: tuple[str, ...] = ()
     label_columns: tuple[str, ...] = ()
     group: str | None = None
     multilabel: Mapping[str, Sequence[str]] = field(default_factory=dict)
     x: FloatArray | None = None
+    code: npt.NDArray[np.int64] | None = None
     harmless: Mapping[str, str] = field(default_factory=dict)
     tells: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -162,7 +165,9 @@ def _measured(subject: Subject, names: Sequence[str]) -> tuple[dict[str, Measure
     groups = None
     if subject.group in table.column_names and subject.group not in subject.suppress:
         groups = encode_any(table[subject.group])
-    found = measure_columns(table.select(there), list(usable.values()), x=subject.x, groups=groups)
+    found = measure_columns(
+        table.select(there), list(usable.values()), x=subject.x, code=subject.code, groups=groups
+    )
     return found, absent
 
 
@@ -185,7 +190,9 @@ def _by_measure(
                 " use --keep-labels instead of --keep"
             )
     if not measured.harmless and measured.rule != "unchecked":
-        return ColumnDecision(name, False, measured.rule, measured.reason)
+        wanted = "; it is preserved: keep it by name if receivers need its labels"
+        more = wanted if name in subject.preserve and measured.rule == "tells" else ""
+        return ColumnDecision(name, False, measured.rule, measured.reason + more)
     for attribute, columns in subject.tells.items():
         if name in columns:
             return ColumnDecision(

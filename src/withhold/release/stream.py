@@ -8,6 +8,7 @@ member made up near the code, or the code's number, with the table of codes in a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -148,16 +149,25 @@ def subject_of(
     name: str,
 ) -> Subject:
     """What the policy decides about, of a bundle and a sample of its records."""
+    code = None
+    if isinstance(bundle.modifier, Channel) and x is not None:
+        some = table.slice(0, len(x)).combine_chunks()
+        batch = some.to_batches()[0] if some.num_rows else None
+        with suppress(UserError):  # the release itself says which row it is
+            labels = {} if batch is None else needed_labels(bundle, batch, name)
+            code = bundle.modifier.draw(x, labels)
     return Subject(
         name,
         schema,
         layout.columns,
         table,
         bundle.roles.suppress,
+        preserve=bundle.roles.preserve,
         label_columns=tuple(bundle.label_columns),
         group=bundle.input.get("group"),
         multilabel=bundle.input["multilabel"],
         x=x,
+        code=code,
         harmless=bundle.input.get("harmless", {}),
         tells=bundle.tells,
     )
