@@ -89,8 +89,8 @@ def _notes(decision: Decision, same_order: bool) -> list[str]:
     if measured:
         found.append(
             f"Columns {', '.join(measured)} leave because they were measured to tell nothing of the"
-            " suppressed attributes, alone, together and beside the code. That is a measurement, not"
-            " a proof."
+            " suppressed attributes, alone, together and beside the code. This is a measurement and"
+            " not a proof."
         )
     if decision.kept_by_name:
         found.append(
