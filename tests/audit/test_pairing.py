@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from withhold.audit.pairing import matching, pair
 from withhold.dataset import Dataset
 from withhold.errors import UserError
+from withhold.release import ReleasedDataset
 
 
 def numbered(n=12, name="original", **columns) -> Dataset:
@@ -292,3 +295,36 @@ def test_records_that_only_the_release_has_are_refused():
     assert matching(fewer, released(data), "key") is fewer
     with pytest.raises(UserError, match="original has 10 records and release 12"):
         pair(fewer, released(data), by="key")
+
+
+# --- lists of rows ---
+
+
+def listed(x, rows) -> ReleasedDataset:
+    read = bare(x)
+    return ReleasedDataset(
+        **{f.name: getattr(read, f.name) for f in fields(Dataset)}, original_rows=rows
+    )
+
+
+def test_a_list_of_rows_that_the_records_contradict_is_refused():
+    """The list of an older, shuffled release beside a newer one in the order of the original."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 6))
+    order = rng.permutation(300)
+    original = Dataset.from_arrays(x, {"secret": np.arange(300) % 2})
+    noisy = (x + 0.3 * rng.standard_normal(x.shape)).astype(np.float32)
+    with pytest.raises(UserError, match=r"list of rows of .* does not fit"):
+        pair(original, listed(noisy, order))
+    right = pair(original, listed(noisy[order], order))
+    assert np.array_equal(right.release.x, noisy)
+    assert right.notes == ("records were in a random order; matched by the list of rows",)
+    other = pair(original, listed(noisy[rng.permutation(300)], order))
+    assert "if the list is wrong, every figure of the release is too low" in other.notes[1]
+
+
+def test_codes_need_not_lie_near_their_originals():
+    rng = np.random.default_rng(0)
+    original = Dataset.from_arrays(rng.standard_normal((300, 6)), {"secret": np.arange(300) % 2})
+    codes = rng.standard_normal((8, 6)).astype(np.float32)[rng.integers(0, 8, 300)]
+    assert len(pair(original, listed(codes, rng.permutation(300))).notes) == 1

@@ -18,7 +18,7 @@ from withhold.bundle import Bundle, save_bundle
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.cli.main import outcome
 from withhold.data.files import open_source
-from withhold.data.files.rows import read_rows
+from withhold.data.files.rows import check_release, read_rows, write_rows
 from withhold.dataset import Dataset
 from withhold.errors import UserError
 from withhold.fitting import fit_bundle
@@ -146,6 +146,59 @@ def test_an_audit_finds_the_rows_of_a_release(
     capsys.readouterr()
     assert outcome([*audit, "-o", path["audit"], "-q", "--rows", str(moved)]) == 2
     assert "lists 1 rows" in capsys.readouterr().err
+
+
+def test_the_list_of_another_release_is_refused(
+    data: Dataset, bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would pair every record with a stranger, and any release would look private."""
+    noise = fit_bundle(data, Roles.of("gender"), method="noise")
+    write(data, tmp_path / "in.parquet")
+    out = tmp_path / "r.parquet"
+    noise.release(data).write(out)
+    stale = (tmp_path / "r.rows.csv").read_bytes()
+    Dataset.from_arrays(data.x).write(out)  # by another tool, in the order of the original
+    audit = ["audit", str(tmp_path / "in.parquet"), str(out), "--suppress", "gender", "--quick"]
+    audit += ["-o", str(tmp_path / "audit"), "-q"]
+    assert outcome(audit) == 2
+    assert "is the list of rows of another release than" in capsys.readouterr().err
+    moved = tmp_path / "old.csv"
+    (tmp_path / "r.rows.csv").rename(moved)
+    assert outcome([*audit, "--rows", str(moved)]) == 2
+    assert "old.csv is the list of rows of another release" in capsys.readouterr().err
+    (tmp_path / "r.rows.csv").write_bytes(stale.partition(b"\n")[2])
+    assert outcome(audit) == 2
+    assert "does not say which release it is of" in capsys.readouterr().err
+
+
+def test_a_list_in_parquet_knows_its_release(tmp_path: Path) -> None:
+    release, other = tmp_path / "r.csv", tmp_path / "s.csv"
+    release.write_text("a")
+    other.write_text("b")
+    write_rows(tmp_path / "r.rows.parquet", np.array([1, 0]), release)
+    assert read_rows(tmp_path / "r.rows.parquet").tolist() == [1, 0]
+    check_release(tmp_path / "r.rows.parquet", release, named=False)
+    for named in (True, False):
+        with pytest.raises(UserError, match="of another release"):
+            check_release(tmp_path / "r.rows.parquet", other, named=named)
+
+
+def test_files_of_an_older_release_are_removed(
+    data: Dataset, bundle: Bundle, tmp_path: Path
+) -> None:
+    source = open_source(write(data, tmp_path / "in.parquet"))
+    out, noise = tmp_path / "r.parquet", fit_bundle(data, Roles.of("gender"), method="noise")
+    release_file(bundle, source, out, Wishes(), features="x", progress=Silent(), shape="index")
+    (tmp_path / "other.rows.csv").write_text("of another release")
+    made = {"r.parquet", "r.rows.csv", "r.certificate.json", "r.codes.parquet"}
+    rest = {"in.parquet", "other.rows.csv"}
+    assert {p.name for p in tmp_path.iterdir()} == made | rest
+    wishes = Wishes(same_order=True)
+    release_file(noise, source, out, wishes, features="x", progress=Silent())
+    assert {p.name for p in tmp_path.iterdir()} == {"r.parquet"} | rest
+    noise.release(data).write(out)
+    noise.release(data, same_order=True).write(out)
+    assert {p.name for p in tmp_path.iterdir()} == {"r.parquet"} | rest
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,8 @@ def pair(
             notes.append(f"records were in another order; matched by column '{name}'")
     told = _check_common(original, release, FILE if same_order and name is None else name)
     found = Pair(original, release, tuple(notes), released, order)
+    if listed and not told and found.same_space:
+        notes += _doubts(original, release, released)
     if name is None and not told and not listed:
         near = not found.same_space or _nearer(original.x, release.x)
         if not near and same_order:
@@ -129,6 +131,27 @@ def pair(
     if found.identical:
         notes.append("the release is the original: nothing was changed")
     return Pair(original, release, tuple(notes), released, order)
+
+
+def _doubts(original: Dataset, release: Dataset, released: Dataset) -> list[str]:
+    """Refuse a list of rows that contradicts the records; note one that they do not support.
+
+    released: in the order of the file, which no right list is worse than.
+    """
+    if _nearer(original.x, release.x):
+        return []
+    if _nearer(original.x, released.x):
+        raise UserError(
+            f"the list of rows of {released.name} does not fit it: records lie nearer to the"
+            " originals in the same place of the file than to those that the list names; is it of"
+            " another release? Give the right list (--rows), or leave it out (--same-order)"
+        )
+    if len(np.unique(release.x, axis=0)) <= len(release) / 2:
+        return []  # codes, which many records share, may lie anywhere
+    return [
+        "records lie no nearer to the originals that the list of rows names than to others: if the"
+        " list is wrong, every figure of the release is too low"
+    ]
 
 
 def _original_order(

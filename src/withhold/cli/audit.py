@@ -199,12 +199,12 @@ def audit(
         progress=progress,
     )
 
-    def read(path: Path) -> Dataset:
+    def read(path: Path, rows: Path | None = None, media: Path | None = None) -> Dataset:
         found = Dataset.read(path, features=release_features or features, progress=progress)
         found = _same_columns(before, found)
-        return found if same_order or settings.id else with_rows(found, path, rows)
+        return found if same_order or settings.id else with_rows(found, path, rows, media=media)
 
-    after = None if release is None else read(release)
+    after = None if release is None else read(release, rows, given[1])
     if after is not None and release != given[1] and not same_order and settings.id is None:
         settings = settings.over(id=shared_names(before, after))
     if after is not None and settings.id is not None:

@@ -143,7 +143,7 @@ def transform(
     form = check_shape(loaded, shape)
     if form == "index":
         check_dataset_target(codes_path(output), data, output)
-    for beside in (certificate_path(output), rows_path(output)):
+    for beside in (certificate_path(output), rows_path(output), codes_path(output)):
         check_target(beside, data, output)
     source = open_source(data)
     written = release_file(

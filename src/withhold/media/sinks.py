@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from withhold.atomic import write_bytes, writing_to
 from withhold.data.files import Sink, check_sink, open_sink
-from withhold.data.files.rows import rows_path, write_rows
+from withhold.data.files.rows import find_rows, rows_path, write_rows
 from withhold.data.files.shuffle import Shuffle
 from withhold.errors import UserError
 from withhold.media.collect.arrays import Arrays
@@ -114,8 +114,6 @@ class TableSink(MediaSink):
                 self._flush()
                 for batch in self.shuffle.batches():
                     self.sink.write(batch)
-                if self.places is not None:
-                    list_rows(self.target, self.originals, self.places)
         except BaseException as failed:
             self.sink.__exit__(type(failed), failed, None)
             raise
@@ -125,6 +123,7 @@ class TableSink(MediaSink):
         self.sink.__exit__(kind, error, trace)
         if kind is None:
             os.utime(self.target, (DATE, DATE))
+            list_rows(self.target, self.originals, self.places)
 
 
 class ArraySink(MediaSink):
@@ -170,19 +169,24 @@ class ArraySink(MediaSink):
         order = np.arange(len(self.held))
         if self.places is not None:
             order = np.argsort(self.places[self.originals])
-            list_rows(self.target, self.originals, self.places)
         rows = np.asarray(self.originals, np.int64)[order]
         with np.load(self.arrays.path, allow_pickle=False) as file:
             labels = {n: file[n][rows] for n in names}  # of the type that they had
         media = np.stack([self.held[i] for i in order])
         write_bytes(self.target, _npz({self.arrays.column: media} | labels))
         os.utime(self.target, (DATE, DATE))
+        list_rows(self.target, self.originals, self.places)
 
 
-def list_rows(target: Path, originals: list[int], places: npt.NDArray[np.int64]) -> None:
-    """Write which item became which row, beside the release."""
+def list_rows(target: Path, originals: list[int], places: npt.NDArray[np.int64] | None) -> None:
+    """Write which item became which row, beside the release; remove the list of an older one."""
+    with writing_to(target):
+        while (older := find_rows(target)) is not None:
+            older.unlink()
+    if places is None:
+        return
     rows = np.asarray(originals, np.int64)
-    write_rows(rows_path(target, len(rows)), rows[np.argsort(places[rows])])
+    write_rows(rows_path(target, len(rows)), rows[np.argsort(places[rows])], target)
 
 
 def is_of_files(collection: Collection) -> bool:

@@ -1,9 +1,10 @@
 """Releases: which columns leave, in which order, and what is written beside them."""
 
 from withhold.release.dataset import ReleasedDataset, release_dataset
+from withhold.release.files import codes_path
 from withhold.release.modify import check_shape
 from withhold.release.policy import ColumnDecision, Decision, Subject, decide
-from withhold.release.stream import Written, codes_path, release_file
+from withhold.release.stream import Written, release_file
 from withhold.release.wishes import Wishes
 
 __all__ = [

@@ -12,12 +12,19 @@ import pyarrow as pa
 
 from withhold.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
-from withhold.data.files.rows import find_rows, read_rows, rows_path, write_rows
+from withhold.data.files.rows import (
+    check_release,
+    find_rows,
+    read_rows,
+    rows_path,
+    sha256_of,
+    write_rows,
+)
 from withhold.dataset import Dataset, Rows
 from withhold.errors import UserError
 from withhold.progress import Progress, Silent
 from withhold.release.certificate import Certifier
-from withhold.release.files import making, sha256_of
+from withhold.release.files import making
 from withhold.release.modify import modified
 from withhold.release.order import occurrences, shuffled_places
 from withhold.release.policy import decide
@@ -63,7 +70,8 @@ class ReleasedDataset(Dataset):
                     self._certified(folder / output.name)
                 )
             if not self.same_order:
-                write_rows(folder / rows_path(output, len(self)).name, self.original_rows)
+                listed = folder / rows_path(output, len(self)).name
+                write_rows(listed, self.original_rows, folder / output.name)
 
     def _certified(self, path: Path) -> bytes:
         """The certificate with the name and the digest of the file."""
@@ -144,12 +152,18 @@ def release_dataset(
     )
 
 
-def with_rows(dataset: Dataset, release: Path, rows: Path | None = None) -> Dataset:
-    """A release that was read from a file, with its list of rows: `rows`, or the one beside it."""
-    rows = rows or find_rows(release)
+def with_rows(
+    dataset: Dataset, release: Path, rows: Path | None = None, *, media: Path | None = None
+) -> Dataset:
+    """A release that was read from a file, with its list of rows: `rows`, or the one beside it.
+
+    A list of another file is refused. media: the released file, where `release` has features of it.
+    """
+    named, rows = rows is not None, rows or find_rows(release)
     if rows is None:
         return dataset
     originals = read_rows(rows)
+    check_release(rows, media or release, named=named)
     if len(originals) != len(dataset):
         raise UserError(
             f"{rows} lists {len(originals):,} rows and {release} has {len(dataset):,}; give the"

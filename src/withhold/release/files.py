@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -19,8 +18,9 @@ def making(output: Path) -> Iterator[Path]:
     """A folder `.NAME.partial` beside the release to make its files in.
 
     The files that are in it when the block ends get their places beside the release, the release
-    itself last; an exception leaves whatever stood there before. Files get one date: when a release
-    was made is nobody's business.
+    itself last; an exception leaves whatever stood there before. Lists of rows, certificates and
+    tables of codes of an older release of the same name are removed. Files get one date: when a
+    release was made is nobody's business.
     """
     check_sink(output)
     final = Path(os.path.realpath(output))
@@ -35,14 +35,23 @@ def making(output: Path) -> Iterator[Path]:
             for path in made:
                 os.utime(path, (DATE, DATE))
                 os.replace(path, final.with_name(path.name))
+            for path in _older(final.with_name(output.name)):
+                if path.name not in {p.name for p in made}:
+                    path.unlink(missing_ok=True)
     finally:
         _remove(work)
 
 
-def sha256_of(path: Path) -> str:
-    """What `sha256sum` prints for a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _older(output: Path) -> list[Path]:
+    """Files beside a release that belong to it; a table of codes only beside one of the others."""
+    names = [f"{output.stem}.{end}" for end in ("rows.csv", "rows.parquet", "certificate.json")]
+    found = [path for name in names if (path := output.with_name(name)).is_file()]
+    return [*found, codes_path(output)] if found else []
+
+
+def codes_path(output: Path) -> Path:
+    """Where the table of codes of a release of numbers goes."""
+    return output.with_name(f"{output.stem}.codes{output.suffix}")
 
 
 def _remove(path: Path) -> None:

@@ -21,13 +21,13 @@ from withhold.attribute import Attribute, encode, gather
 from withhold.bundle import Bundle
 from withhold.certificate.release_file import certificate_path
 from withhold.data.files import FeatureLayout, Source, open_sink
-from withhold.data.files.rows import rows_path, write_rows
+from withhold.data.files.rows import rows_path, sha256_of, write_rows
 from withhold.data.files.shuffle import Shuffle
 from withhold.errors import RecordError, UserError
 from withhold.methods import Channel
 from withhold.progress import Progress
 from withhold.release.certificate import Certifier
-from withhold.release.files import making, sha256_of
+from withhold.release.files import codes_path, making
 from withhold.release.modify import INDEX, Shape, modified
 from withhold.release.order import occurrences, shuffled_places
 from withhold.release.policy import Decision, Subject, decide
@@ -49,11 +49,6 @@ class Written:
     rows: Path | None
     certificate: Path | None
     codes: Path | None
-
-
-def codes_path(output: Path) -> Path:
-    """Where the table of codes of a release of numbers goes."""
-    return output.with_name(f"{output.stem}.codes{output.suffix}")
 
 
 def release_file(
@@ -114,7 +109,7 @@ def release_file(
             _write_codes(bundle, layout, source.schema, folder / codes.name)
         if not wishes.same_order:
             rows_file = rows_path(output, n)
-            write_rows(folder / rows_file.name, np.argsort(places))
+            write_rows(folder / rows_file.name, np.argsort(places), folder / output.name)
         certificate = certifier.certificate(
             decision,
             name=output.name,
