@@ -50,11 +50,12 @@ def quick(data, release, certificate, **more):
 # --- a release of these codes ---
 
 
-def test_the_bound_is_told_beside_the_attacks(data, release, certificate, tmp_path):
-    found = audit(data, release, certificate=certificate, fail_if="secret@certificate>99")
+def test_the_bound_is_told_beside_the_attacks(data, release, bundle, certificate, tmp_path):
+    options = {"certificate": certificate, "key": bundle.modifier.key}
+    found = audit(data, release, **options, fail_if="secret@certificate>99")
     secret, claim = found.attributes["secret"], certificate.attributes["secret"]
     assert secret.certificate.checked
-    added = {"checked", "recounted", "recounted_test", "release"}
+    added = {"checked", "recounted", "recounted_test", "release", "verified"}
     assert secret.certificate.model_dump(exclude=added) == claim.model_dump()
     # The test part is what was certified: the same rows give the same count.
     assert secret.certificate.recounted_test == pytest.approx(claim.plug_in)
@@ -257,7 +258,14 @@ def test_the_signature_is_checked_with_the_key_and_never_claimed_without(
         quick(data, release, certificate.signed(bytes(32)), key=key)
 
 
-def test_where_a_group_was_named_its_bound_is_stated_and_gated(data, release, certificate):
+def test_the_gate_stays_shut_for_an_unsigned_certificate(data, release, certificate):
+    found = quick(data, release, certificate, fail_if="secret@certificate>99")
+    assert not found.gate.passed
+    assert "the certificate is unsigned; give --key or the bundle" in found.gate.failures[0]
+
+
+def test_where_a_group_was_named_its_bound_is_stated_and_gated(data, release, bundle, certificate):
+    key = bundle.modifier.key
     claim = certificate.attributes["secret"]
     groups = upper_bound(claim.plug_in, 40, claim.confidence)
     people = {
@@ -269,12 +277,14 @@ def test_where_a_group_was_named_its_bound_is_stated_and_gated(data, release, ce
         "bound": groups.value,
         "by": groups.by,
     }
-    found = quick(data, release, edited(certificate, groups=people), fail_if="secret@certificate>1")
+    signed = edited(certificate, groups=people).signed(key)
+    found = quick(data, release, signed, key=key, fail_if="secret@certificate>1")
     [checked] = [c for c in found.gate.conditions if c.condition != "always"]
     assert checked.found == pytest.approx(100 * groups.value)
     assert f"more than {at_most(groups.value)} %" in found.verdict
     nobody = {"reason": "the group is in one part only", "records_apply": False}
-    found = quick(data, release, edited(certificate, groups=nobody), fail_if="secret@certificate>1")
+    signed = edited(certificate, groups=nobody).signed(key)
+    found = quick(data, release, signed, key=key, fail_if="secret@certificate>1")
     assert not found.gate.passed
     assert "nothing is proved of secret for other people" in found.verdict
     assert "certified: no attacker" not in found.verdict

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from audit.built import bundle, found, tier
-from report.pieces import certified
+from report.pieces import certified, given
 from withhold.audit.gate import check_gate, parse_gate
 from withhold.errors import UserError
 
@@ -103,7 +103,9 @@ def test_what_failed_is_told_with_attribute_tier_limit_and_figure():
     ],
 )
 def test_the_bound_is_compared(condition, limit, failed):
-    (one,) = check(condition, {"speaker": found(0.2, certificate=certified(0.31))}).conditions
+    (one,) = check(
+        condition, {"speaker": found(0.2, certificate=certified(0.31, verified=True))}
+    ).conditions
     assert (one.found, one.limit, one.failed) == (pytest.approx(31), pytest.approx(limit), failed)
 
 
@@ -112,7 +114,12 @@ def test_the_bound_is_compared(condition, limit, failed):
     [
         (None, "there is no certificate of 'speaker'; give one with --certificate"),
         (certified(0.3, checked=False), "the certificate was not checked against the release"),
-        (certified(0.1), "the certificate is contradicted: an attack reads 20.00 %"),
+        (certified(0.3), "the certificate is unsigned; give --key or the bundle"),
+        (
+            certified(0.3, release=given(0.3)),
+            "the certificate is unsigned; give --key or the bundle",
+        ),
+        (certified(0.1, verified=True), "the certificate is contradicted: an attack reads 20.00 %"),
     ],
 )
 def test_a_bound_that_is_not_there_fails(certificate, told):
@@ -120,6 +127,17 @@ def test_a_bound_that_is_not_there_fails(certificate, told):
     assert not result.passed
     assert result.failures == (f"speaker@certificate>99: cannot be checked: {told}",)
     assert result.conditions[0].found is None
+
+
+def test_the_bound_of_a_release_is_that_of_its_rows():
+    """It needs no signature where it was counted again."""
+    stated = certified(0.31, release=given(0.25), recounted=0.25)
+    (one,) = check("speaker@certificate>26", {"speaker": found(0.2, certificate=stated)}).conditions
+    assert (one.found, one.failed) == (pytest.approx(25), False)
+    wrong = certified(0.31, release=given(0.1), recounted=0.1)
+    (one,) = check("speaker@certificate>26", {"speaker": found(0.2, certificate=wrong)}).conditions
+    assert one.failed
+    assert "contradicted" in one.said
 
 
 # --- names ---

@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
-from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Finding
 from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question
-from withhold.audit.recount import codes_of_rows, consistent, not_below, recount
+from withhold.audit.recount import codes_by_number, codes_of_rows, consistent, not_below, recount
 from withhold.audit.split import Split
 from withhold.certificate.claims import (
     AttributeClaim,
@@ -40,6 +38,24 @@ class Certified(AttributeClaim):
     release: ReleaseClaim | None = Field(
         None, description="what is proved of the rows of this very release, exactly"
     )
+    verified: bool = Field(False, description="whether a key showed that it was not changed")
+
+    @property
+    def of_these_rows(self) -> float | None:
+        """The bound that a gate compares; None where nothing is proved.
+
+        With a certificate of this very release it is the exact figure for its rows, `release.one`;
+        with that of a bundle it is the bound for records that come later.
+        """
+        return self.stated if self.release is None else self.release.one
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the bound of the gate needs no trust in who sent the certificate.
+
+        Its signature was verified, or all that the bound rests on was counted again here.
+        """
+        return self.verified or (self.release is not None and self.recounted is not None)
 
     @property
     def at_most(self) -> float:
@@ -127,6 +143,7 @@ def prove(
             checked=doubt is None,
             recounted=None if counted is None else counted.all_rows,
             recounted_test=None if counted is None else counted.test,
+            verified=key is not None,
         )
     source = CertifiedRelease(
         version=certificate.version,
@@ -148,7 +165,7 @@ def _doubt(certificate: Certificate, matched: Pair) -> str | None:
     """Why the release could not be checked; None where it was, and is one of the codes."""
     release, codes = matched.release, certificate.codes
     if release.dimension != certificate.features:
-        if _are_numbers(release.x, codes):
+        if codes_by_number(release.x, codes) is not None:
             return "it has the numbers of codes, and not their values"
         raise UserError(
             f"the certificate is of another release: its codes have {certificate.features:,}"
@@ -170,12 +187,6 @@ def _doubt(certificate: Certificate, matched: Pair) -> str | None:
             " values"
         )
     return "its records are no codes, as those of a release --as sample are not"
-
-
-def _are_numbers(x: FloatArray, codes: int) -> bool:
-    """Whether these may be codes by number: one column of whole numbers below `codes`."""
-    whole = x.shape[1] == 1 and bool((x == np.round(x)).all())
-    return whole and float(x.min(initial=0)) >= 0 and float(x.max(initial=0)) < codes
 
 
 def _other_codes(rows: Rows, codes: int) -> bool:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from withhold.attribute import Attribute
 from withhold.audit.certified import Certified, CertifiedRelease, Proof
 from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question
 from withhold.audit.provenance import file_sha256
-from withhold.audit.recount import codes_of_rows, consistent, recount, same_count
+from withhold.audit.recount import (
+    Codes,
+    codes_by_number,
+    codes_of_rows,
+    consistent,
+    not_below,
+    recount,
+)
+from withhold.audit.release_check import checked_claim, not_below_majority
 from withhold.audit.split import Split
 from withhold.certificate.claims import CertifiedData
 from withhold.certificate.release_file import AttributeClaims, ReleaseCertificate
+from withhold.certificate.targets import single
 from withhold.errors import UserError, listing
 
 
@@ -33,35 +43,32 @@ def prove_release(
         )
     _same_file(certificate, matched)
     codes = codes_of_rows(matched.release.x, certificate.code_digests)
-    wanted = [q for q in asks if q.role == "suppress" and not q.attribute.multilabel]
-    claims = {q.name: certificate.attributes.get(q.name) for q in wanted}
-    if not any(claims.values()):
+    if codes is None:  # a release --as index has the numbers of the codes
+        codes = codes_by_number(matched.release.x, certificate.codes)
+    wanted = [(q, t) for q in asks if q.role == "suppress" for t in single(q.attribute)]
+    names = {t.name: _named(t.name, certificate) for _, t in wanted}
+    if not any(names.values()):
         raise UserError(
             f"the certificate is about {listing(certificate.attributes)}, and the audit suppresses"
-            f" {listing(claims)}; name what was certified with --suppress"
+            f" {listing(names)}; name what was certified with --suppress"
         )
-    found, said = {}, []
-    for q in wanted:
-        claim = claims[q.name]
-        if claim is None:
-            said.append(f"the certificate says nothing of {q.name}")
+    found: dict[str, Certified] = {}
+    said = [
+        f"the certificate has the labels of '{q.name}' one by one, and not together"
+        for q in asks
+        if q.role == "suppress" and q.attribute.multilabel
+    ]
+    for q, target in wanted:
+        name = names[target.name]
+        if name is None:
+            said.append(f"the certificate says nothing of {target.name}")
             continue
-        counted = None
-        if codes is not None:
-            counted = recount(codes, q.attribute, split, of=certificate.codes)
-            if claim.release is not None:
-                same_count(q.name, claim.release, counted)
-        if claim.later is None:
-            said.append(f"nothing is proved of '{q.name}' in records that come later")
-            continue
-        consistent(q.name, claim.later)
-        found[q.name] = Certified(
-            **claim.later.model_dump(),
-            checked=codes is not None,
-            recounted=None if counted is None else counted.all_rows,
-            recounted_test=None if counted is None else counted.test,
-            release=claim.release,
+        one, notes = _checked(
+            certificate, certificate.attributes[name], q, target, codes, split, key is not None
         )
+        said += notes
+        if one is not None:
+            found[target.name] = one
     if codes is None:
         said.append(
             "the certificate was not checked against the rows: they are no codes, as those of a"
@@ -72,13 +79,67 @@ def prove_release(
             f"the certificate does not cover {listing(certificate.release.kept_by_name)}, kept by"
             " name"
         )
-    return Proof(found, _source(certificate, matched, codes is not None, key), tuple(said))
+    asked = {q.name for q in asks}
+    others = {n: c.at_most for n, c in found.items() if n not in asked}
+    of = {n: c for n, c in found.items() if n in asked}
+    return Proof(of, _source(certificate, others, codes is not None, key), tuple(said))
+
+
+def _checked(
+    certificate: ReleaseCertificate,
+    claims: AttributeClaims,
+    question: Question,
+    target: Attribute,
+    codes: Codes | None,
+    split: Split,
+    verified: bool,
+) -> tuple[Certified | None, list[str]]:
+    """The claims about one attribute, compared with the released rows; None without a bound."""
+    said: list[str] = []
+    counted, claim = None, claims.release
+    if codes is not None:
+        counted = recount(codes, target, split, of=certificate.codes)
+        claim, said = checked_claim(
+            claim, target, codes, question.given, of=certificate.codes, verified=verified
+        )
+    if claims.later is None:
+        return None, [*said, f"nothing is proved of '{target.name}' in records that come later"]
+    consistent(target.name, claims.later)
+    if counted is not None:
+        not_below(target.name, claims.later, counted)
+        said += not_below_majority(target.name, claims.later, target, counted, verified=verified)
+    one = Certified(
+        **claims.later.model_dump(),
+        checked=codes is not None,
+        recounted=None if counted is None else counted.all_rows,
+        recounted_test=None if counted is None else counted.test,
+        release=claim,
+        verified=verified,
+    )
+    return one, said
+
+
+def _named(name: str, certificate: ReleaseCertificate) -> str | None:
+    """The name in the certificate; of several together the order does not matter."""
+    members = sorted(name.split(","))
+    same = (n for n in certificate.attributes if sorted(n.split(",")) == members)
+    return next(same, None)
 
 
 def _same_file(certificate: ReleaseCertificate, matched: Pair) -> None:
     path, stated = matched.released.path, certificate.release.sha256
-    if path is None or stated is None or not path.is_file():
+    if certificate.release.records != len(matched.released):
+        raise UserError(
+            f"the certificate is of another release: it has {certificate.release.records:,} rows,"
+            f" and {matched.released.name} {len(matched.released):,}"
+        )
+    if path is None or not path.is_file():
         return
+    if stated is None:
+        raise UserError(
+            f"the certificate does not say of which file it is, and {path.name} is one; take the"
+            " certificate that was written beside the release, or make the release again"
+        )
     found = file_sha256(path)
     if found != stated:
         raise UserError(
@@ -88,9 +149,13 @@ def _same_file(certificate: ReleaseCertificate, matched: Pair) -> None:
 
 
 def _source(
-    certificate: ReleaseCertificate, matched: Pair, checked: bool, key: bytes | None
+    certificate: ReleaseCertificate, others: dict[str, float], checked: bool, key: bytes | None
 ) -> CertifiedRelease:
-    others: dict[str, AttributeClaims] = certificate.attributes
+    together = {
+        n: c.later.bound
+        for n, c in certificate.attributes.items()
+        if "," in n and c.later is not None
+    }
     return CertifiedRelease(
         version=certificate.version,
         method=certificate.method,
@@ -105,7 +170,7 @@ def _source(
         ),
         checked=checked,
         signature="unsigned" if key is None else "verified",
-        others={n: c.later.bound for n, c in others.items() if "," in n and c.later is not None},
+        others=together | others,
         assumptions=certificate.assumptions,
         notes=certificate.notes,
     )

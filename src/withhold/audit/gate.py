@@ -208,16 +208,19 @@ def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, st
 
 
 def _bound(name: str, a: AttributeEvidence) -> tuple[float | None, str]:
-    """The certified bound, where it can be relied on."""
+    """The certified bound, where it can be relied on: that of these rows, if there is one."""
     if a.certificate is None:
         return None, f"there is no certificate of '{name}'; give one with --certificate"
     if not a.certificate.checked:
         return None, "the certificate was not checked against the release"
-    if a.contradicted:
+    if not a.certificate.reliable:
+        return None, "the certificate is unsigned; give --key or the bundle"
+    bound = a.certificate.of_these_rows
+    if bound is None:
+        return None, f"the certificate proves nothing of '{name}' for other people"
+    if a.best.ci[0] > bound:
         return (
             None,
             f"the certificate is contradicted: an attack reads {100 * a.best.accuracy:.2f} %",
         )
-    if a.certificate.stated is None:
-        return None, f"the certificate proves nothing of '{name}' for other people"
-    return 100 * a.certificate.at_most, "certificate"
+    return 100 * bound, "certificate"

@@ -16,7 +16,7 @@ from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.split import Split
 from withhold.certificate.bound import plug_in, upper_bound
-from withhold.certificate.claims import AttributeClaim, GroupClaim, ReleaseClaim
+from withhold.certificate.claims import AttributeClaim, GroupClaim
 from withhold.certificate.released import digests
 from withhold.certificate.tally import Tally
 from withhold.errors import UserError
@@ -73,6 +73,16 @@ def codes_of_rows(x: FloatArray, known: Sequence[str]) -> Codes | None:
     return None if (codes < 0).any() else codes
 
 
+def codes_by_number(x: FloatArray, codes: int) -> Codes | None:
+    """The codes of a release --as index: one column of whole numbers below `codes`."""
+    if x.shape[1] != 1 or not np.isfinite(x).all():
+        return None
+    numbers: Codes = x[:, 0].astype(np.int64)
+    whole = bool((x[:, 0] == numbers).all())
+    inside = int(numbers.min(initial=0)) >= 0 and int(numbers.max(initial=0)) < codes
+    return numbers if whole and inside else None
+
+
 def recount(codes: Codes, attribute: Attribute, split: Split, *, of: int) -> Counted:
     """Count classes by codes of the released rows; `of` is the number of codes."""
     records, rates = [], []
@@ -101,18 +111,6 @@ def not_below(name: str, claim: AttributeClaim, counted: Counted) -> None:
                 f" {100 * claim.bound:.2f} % of records, and a table of codes reads"
                 f" {100 * found:.2f} % of {which}: it is false or of another release{_AGAIN}"
             )
-
-
-def same_count(name: str, claim: ReleaseClaim, counted: Counted) -> None:
-    """Refuse a claim about a given release that is not what its rows give."""
-    if claim.records == counted.records and abs(claim.one - counted.all_rows) <= _ROUNDING:
-        return
-    raise UserError(
-        f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from"
-        f" {claim.records:,} rows, and the rows and labels given here say"
-        f" {100 * counted.all_rows:.2f} % from {counted.records:,}: it was changed, or is of"
-        " another release; make the release again"
-    )
 
 
 def _bytes(x: FloatArray) -> npt.NDArray[np.void]:

@@ -1,0 +1,157 @@
+"""The claim about a given release, compared with the rows and labels that it is about.
+
+Every figure of the claim follows from the table of classes by codes, so all of it can be computed
+again by whoever has the release and the labels. Nothing that is lower than that is accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+
+import numpy as np
+
+from withhold.attribute import Attribute
+from withhold.audit.recount import Codes, Counted
+from withhold.certificate.claims import AttributeClaim, ReleaseClaim
+from withhold.certificate.elimination import ALL_BUT_ONE
+from withhold.certificate.given import release_claim
+from withhold.certificate.tally import Tally
+from withhold.certificate.targets import JOINT
+from withhold.errors import UserError
+
+_ROUNDING = 1e-6
+_MONTE_CARLO = 0.03
+_AGAIN = ": it was changed, or is of another release; make the release again"
+
+
+def checked_claim(
+    claim: ReleaseClaim | None,
+    attribute: Attribute,
+    codes: Codes,
+    given: Sequence[Attribute],
+    *,
+    of: int,
+    verified: bool,
+) -> tuple[ReleaseClaim | None, list[str]]:
+    """The claim as it may be shown, and notes; refused where the rows give more than it says.
+
+    `given` are the preserved attributes of the audit, `of` is the number of codes. What is not a
+    bound is replaced by what is computed here: the attacks that were measured, and a floor that
+    the labels of this audit do not give.
+    """
+    name = attribute.name
+    tally = Tally(len(attribute.classes), of)
+    tally.add(codes, attribute.codes)
+    classes = int((tally.table.sum(axis=1) > 0).sum())
+    if claim is None:
+        if classes < 2 or ("," in name and classes > JOINT):
+            return None, [f"nothing is certified of the rows of this release for '{name}'"]
+        raise UserError(
+            f"the certificate has no claim about the rows of this release for '{name}', and its"
+            " rows are codes and have labels: the claim was removed, or the release was made"
+            " without labels; make the release again"
+        )
+    floor = floor_of(attribute, given)
+    again = release_claim(tally.table, floor=floor, missing=int((attribute.codes < 0).sum()))
+    _equal(name, claim, again)
+    _not_less(name, "from one row", claim.one, again.one, _ROUNDING)
+    chance = max(_MONTE_CARLO, 1 / sqrt(max(again.records, 1)))
+    for what, stated, found in (
+        ("linked", claim.linked, again.linked),
+        ("known", claim.known, again.known),
+    ):
+        _not_below(name, what, stated, found, chance)
+    notes = []
+    if claim.floor > floor + _ROUNDING and not verified:
+        said = (
+            f"the certificate of this release gives a floor of {100 * claim.floor:.2f} % for"
+            f" '{name}', and the labels given here give {100 * floor:.2f} %"
+        )
+        if given:
+            raise UserError(
+                f"{said}: it was changed, or other attributes were preserved; name them with"
+                " --preserve, or give --key"
+            )
+        notes.append(f"{said}, which is shown; name with --preserve what was preserved")
+        claim = claim.model_copy(update={"floor": floor})
+    return claim.model_copy(update={"measured": again.measured}), notes
+
+
+def floor_of(attribute: Attribute, given: Sequence[Attribute]) -> float:
+    """The best guess of all labelled rows without the codes, from the preserved labels alone."""
+    known = attribute.codes >= 0
+    n = max(int(known.sum()), 1)
+    s = attribute.codes[known]
+    majority = float(np.bincount(s, minlength=1).max() / n)
+    single = [a.codes[known] for a in given if not a.multilabel]
+    if not single:
+        return majority
+    _, value = np.unique(np.stack(single, axis=1), axis=0, return_inverse=True)
+    value = value.reshape(-1)
+    table = np.zeros((int(value.max(initial=0)) + 1, len(attribute.classes)))
+    np.add.at(table, (value, s), 1.0)
+    return max(majority, float(table.max(axis=1).sum() / n))
+
+
+def not_below_majority(
+    name: str, claim: AttributeClaim, attribute: Attribute, counted: Counted, *, verified: bool
+) -> list[str]:
+    """Compare the bound on later records with the commonest class of the labels given here.
+
+    An honest bound may be lower where the classes of these rows are less balanced than those of
+    the certified records. Only a signature tells that from a changed figure.
+    """
+    most = float(np.bincount(attribute.codes[attribute.codes >= 0], minlength=1).max())
+    majority = most / max(counted.records, 1)
+    if claim.bound >= majority - _ROUNDING:
+        return []
+    said = (
+        f"the certificate says {100 * claim.bound:.2f} % of '{name}' for later records, which is"
+        f" below the majority of {100 * majority:.2f} % of the labels given here"
+    )
+    if verified:
+        return [f"{said}: it does not apply to records like these"]
+    raise UserError(
+        f"{said}: it was changed, or is of records unlike these; give --key to show that it was not"
+        " changed"
+    )
+
+
+def _equal(name: str, claim: ReleaseClaim, again: ReleaseClaim) -> None:
+    for what, stated, found in (
+        ("labelled rows", claim.records, again.records),
+        ("rows without a label", claim.missing, again.missing),
+        ("classes", claim.classes, again.classes),
+        ("codes in use", claim.codes_used, again.codes_used),
+    ):
+        if stated != found:
+            raise UserError(
+                f"the certificate of this release counts {stated:,} {what} of '{name}', and the"
+                f" rows and labels given here have {found:,}{_AGAIN}"
+            )
+
+
+def _not_below(
+    name: str,
+    what: str,
+    stated: Mapping[str, float],
+    found: Mapping[str, float],
+    chance: float,
+) -> None:
+    for size, rate in found.items():
+        where = f"'{what}' {size}"
+        if size not in stated:
+            raise UserError(
+                f"the certificate of this release has no figure {where} of '{name}'{_AGAIN}"
+            )
+        within = _ROUNDING if size == ALL_BUT_ONE else chance
+        _not_less(name, where, stated[size], rate, within)
+
+
+def _not_less(name: str, where: str, stated: float, found: float, within: float) -> None:
+    if stated < found - within:
+        raise UserError(
+            f"the certificate of this release says {100 * stated:.2f} % of '{name}' {where}, and"
+            f" the rows and labels given here say {100 * found:.2f} %{_AGAIN}"
+        )
