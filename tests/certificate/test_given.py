@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from withhold.attribute import Attribute
+from withhold.attribute import Attribute, encode
 from withhold.certificate.elimination import known_bound, leave_one_out, measured_rates
 from withhold.certificate.given import ReleaseTally, release_claim
 from withhold.certificate.release_file import AttributeClaims, ReleaseCertificate, ReleasedFile
@@ -42,7 +43,7 @@ def test_batches_and_class_lists_do_not_matter(seed: int, size: int) -> None:
         parts.add(j[rows], {**own, "kept": attribute("kept", u[rows])})
     one, two = whole.claims()["secret"], parts.claims()["secret"]
     assert (one.one, one.floor, one.records) == (two.one, two.floor, two.records)
-    assert one.one == pytest.approx(counts_of(s, j).max(axis=0).sum() / 60)
+    assert one.one == pytest.approx(counts_of(s, 2 * j + u).max(axis=0).sum() / 60)
 
 
 def test_every_rule_from_codes_to_classes_is_within_the_bound() -> None:
@@ -127,3 +128,66 @@ def test_the_file_reads_back_and_refuses_what_is_damaged() -> None:
         ReleaseCertificate.from_dict(text)
     with pytest.raises(UserError, match="schema 1, and 2 is wanted here"):
         ReleaseCertificate.from_dict({"schema": 1})
+
+
+def test_lists_of_tags_are_counted_alike_in_any_batches() -> None:
+    """A tag that a batch does not have is 0 for its rows, and not unknown."""
+    rng = np.random.default_rng(5)
+    drawn = rng.integers(0, 4, 600)
+    tags = [["a"] if rng.random() < 0.5 else [] for _ in range(600)]
+    for i in range(400, 600):
+        tags[i] += ["rare"] if rng.random() < 0.5 else []
+
+    def claims(size: int) -> dict[str, object]:
+        tally = ReleaseTally(codes=4, suppress=["tags"])
+        for start in range(0, 600, size):
+            column = pa.array(tags[start : start + size], pa.list_(pa.string()))
+            tally.add(drawn[start : start + size], {"tags": encode("tags", column, "here")})
+        return {n: c.model_dump() for n, c in tally.claims().items()}
+
+    whole = claims(600)
+    assert whole == claims(200) == claims(100)
+    rare = sum("rare" in t for t in tags) / 600
+    assert whole["tags.rare"]["floor"] == pytest.approx(1 - rare)  # type: ignore[index]
+    assert whole["tags.rare"]["one"] >= 1 - rare  # type: ignore[index]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32))
+def test_one_is_never_below_the_floor(seed: int) -> None:
+    """The attacker knows the preserved labels: what they tell alone is never above the bound."""
+    rng = np.random.default_rng(seed)
+    s = rng.integers(0, 6, 300)
+    told = np.where(rng.random(300) < 0.7, s // 2, rng.integers(0, 3, 300))
+    tally = ReleaseTally(codes=3, suppress=["secret"], preserve=["accent"])
+    labels = {"secret": attribute("secret", s), "accent": attribute("accent", told)}
+    tally.add(rng.integers(0, 3, 300), labels)
+    claim = tally.claims()["secret"]
+    assert claim.one >= claim.floor
+    assert min(claim.known.values()) >= claim.one
+
+
+def test_rows_of_one_person_are_counted_where_people_are_named() -> None:
+    """Every person has codes of its own, and many share a class: 20 rows name the person."""
+    rng = np.random.default_rng(7)
+    person = np.repeat(np.arange(40), 40)
+    s = person % 2
+    habits = rng.dirichlet(np.full(16, 0.5), 40)
+    drawn = np.array([rng.choice(16, p=habits[p]) for p in person])
+    labels = {"secret": attribute("secret", s)}
+    plain, named = (ReleaseTally(codes=16, suppress=["secret"]) for _ in range(2))
+    plain.add(drawn, labels)
+    named.add(drawn, labels, [f"p{p}" for p in person])
+    one, two = plain.claims()["secret"], named.claims()["secret"]
+    assert one.one == two.one
+    assert two.linked["20"] > one.linked["20"]
+    right = []
+    table = np.zeros((40, 16))
+    np.add.at(table, (person, drawn), 1)
+    for _ in range(400):  # the attacker knows every person's codes, and is shown 20 rows of one
+        p = rng.integers(40)
+        shown = rng.permutation(drawn[person == p])[:20]
+        log_p = np.log(np.maximum(table[:, shown], 1e-9)).sum(axis=1)
+        weight = np.exp(log_p - log_p.max())
+        right.append(int(weight[1::2].sum() > weight[::2].sum()) == s[person == p][0])
+    assert np.mean(right) <= two.linked["20"] + 0.03

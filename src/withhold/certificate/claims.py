@@ -87,12 +87,14 @@ class AttributeClaim(Claim):
     def stated(self) -> float | None:
         """The bound to state: by group where a group was named, else by record.
 
+        Never below the floor: the bound is on who sees the code, and whoever knows the preserved
+        labels as well reads the floor without it.
         None where a group was named and nothing is proved of people like these: records of one
         person are not independent, so the bound by record does not hold for other people.
         """
         if isinstance(self.groups, GroupClaim):
-            return self.groups.bound
-        return self.bound if self.groups.records_apply else None
+            return max(self.groups.bound, self.floor)
+        return max(self.bound, self.floor) if self.groups.records_apply else None
 
     @property
     def stated_units(self) -> str:
@@ -113,7 +115,7 @@ class ReleaseClaim(Claim):
     classes: int
     codes_used: int
     floor: Share = Field(description="the best guess without the codes")
-    one: Share = Field(description="from one row: sum_j max_s c_sj / n")
+    one: Share = Field(description="from one row and its preserved labels: sum_ju max_s c_sju / n")
     linked: dict[str, Share] = Field(description="from r rows of one class")
     known: dict[str, Share] = Field(
         description="where a share of the labels is known, and with it the table of classes by"

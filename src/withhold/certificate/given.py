@@ -1,18 +1,22 @@
 """The certificate of a given release: exact, about the rows that leave and no others.
 
-The population is the release itself, n rows with classes s_i and codes j_i, as they were drawn.
-The attacker may know every original and label, the codes, the key and the whole table
-c_sj = #{i: s_i = s, j_i = j}, but not which row is whose, and is shown one row:
+The population is the release itself, n rows with classes s_i and codes j_i, as they were drawn,
+and preserved labels u_i, which the attacker is taken to know. The attacker may also know every
+original and label, the codes, the key and the whole table c_sju = #{i: s_i = s, j_i = j, u_i = u},
+but not which row is whose, and is shown one row:
 
-    right with probability at most  sum_j max_s c_sj / n.
+    right with probability at most  sum_ju max_s c_sju / n.
 
-No sampling, no margin, no confidence level: every rule from codes to classes is right on exactly
-sum_j c_{g(j), j} of the rows. `linked` and `known` are of the same table (see `linked` and
-`elimination`); their Monte Carlo error is added to them.
+No sampling, no margin, no confidence level: every rule from (code, preserved labels) to classes is
+right on exactly sum_ju c_{g(j,u), ju} of the rows. Without preserved labels it is sum_j max_s c_sj.
+`linked` and `known` are of the same table (see `linked` and `elimination`); their Monte Carlo error
+is added to them.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -26,12 +30,14 @@ from withhold.certificate.linked import SIZES, linked_rate
 from withhold.certificate.targets import JOINT, single, together
 
 IntArray = npt.NDArray[np.int64]
+PEOPLE = 5000  # of more, r rows of one person are not counted
 
 
 class ReleaseTally:
     """Counts of the rows that leave, class by code, for each suppressed attribute.
 
-    Filled batch by batch; its memory is that of (classes, codes) and does not grow with the rows.
+    Filled batch by batch; its memory is that of the pairs (class, code) that occur, for each
+    preserved value, and does not grow with the rows.
     """
 
     def __init__(
@@ -40,10 +46,18 @@ class ReleaseTally:
         self.codes, self.suppress, self.preserve = codes, tuple(suppress), tuple(preserve)
         self.reasons: dict[str, str] = {}
         self._tables: dict[str, _Table] = {}
+        self._labelled: dict[str, _Table] = {}  # rows of several labels, as if without any
+        self._parts: dict[str, list[str]] = {}  # its labels seen so far
+        self._people: dict[str, _Table] = {}  # counts by person and class
         self._rows = 0
 
-    def add(self, drawn: IntArray, labels: Mapping[str, Attribute]) -> None:
-        """Rows that leave: codes (n,) and the labels of the same rows.
+    def add(
+        self,
+        drawn: IntArray,
+        labels: Mapping[str, Attribute],
+        people: Sequence[str] | None = None,
+    ) -> None:
+        """Rows that leave: codes (n,), the labels of the same rows, and whose they are if known.
 
         Suppressed attributes that `labels` does not have are not certified; `reasons` says so.
         """
@@ -51,48 +65,111 @@ class ReleaseTally:
         given = [
             labels[name] for name in self.preserve if name in labels and not labels[name].multilabel
         ]
+        told = _joint_names(given, len(drawn))
         targets = []
         for name in self.suppress:
-            if name in labels:
-                targets += single(labels[name])
-            else:
+            if name not in labels:
                 self.reasons[name] = f"the rows that leave have no labels of '{name}'"
+            elif labels[name].multilabel:
+                self._add_labels(name, labels[name], drawn, told)
+            else:
+                targets.append(labels[name])
         joint = together(targets) if len(targets) == len(self.suppress) else None
         for target in [*targets, *([joint] if joint is not None else [])]:
-            table = self._tables.setdefault(target.name, _Table(self.codes))
-            table.add(drawn, target, given)
+            table = self._tables.setdefault(target.name, _Table())
+            values = [target.classes[c] if c >= 0 else None for c in target.codes]
+            table.add(drawn, told, values)
+            if people is not None:
+                # A person's rows of one class; codes and preserved values tell apart as above.
+                whose = [
+                    None if v is None else json.dumps([p, v])
+                    for p, v in zip(people, values, strict=True)
+                ]
+                self._people.setdefault(target.name, _Table()).add(drawn, told, whose)
+
+    def _add_labels(
+        self, name: str, attribute: Attribute, drawn: IntArray, told: list[str]
+    ) -> None:
+        """A multi-label attribute, label by label.
+
+        A batch of lists of tags names the tags that occur in it: for every other tag, before and
+        after, its rows are rows without that tag.
+        """
+        known = attribute.known
+        everyone = self._labelled.setdefault(name, _Table())
+        for one in single(attribute):
+            if one.name not in self._tables:
+                self._tables[one.name] = everyone.copy()
+                self._parts.setdefault(name, []).append(one.name)
+            values = [None if c < 0 else one.classes[c] for c in one.codes]
+            self._tables[one.name].add(drawn, told, values)
+        here = {one.name for one in single(attribute)}
+        absent = ["0" if k else None for k in known]
+        for label in self._parts.get(name, []):
+            if label not in here:
+                self._tables[label].add(drawn, told, absent)
+        everyone.add(drawn, told, absent)
+
+    def _of_people(self, name: str) -> tuple[Table, IntArray] | None:
+        """Counts of people (P, M) and the class of each (P,), where people were named.
+
+        Where every class is one person, that is the table of classes again.
+        """
+        table = self._people.get(name)
+        if table is None or not 1 < len(table.classes) <= PEOPLE:
+            return None
+        names = [json.loads(c)[1] for c in table.classes]
+        classes = np.unique(names, return_inverse=True)[1].reshape(-1)
+        return table.counts(), classes
 
     def claims(self) -> dict[str, ReleaseClaim]:
         """What is certified of each attribute, and of all together."""
         found = {}
         for name, table in self._tables.items():
+            counts = table.counts()
             members = name.split(",")
-            if len(members) > 1 and len(table.classes) > JOINT:
-                self.reasons[name] = f"{len(table.classes):,} combinations are too many to certify"
-            elif (table.counts.sum(axis=1) > 0).sum() < 2:
+            if len(members) > 1 and len(counts) > JOINT:
+                self.reasons[name] = f"{len(counts):,} combinations are too many to certify"
+            elif (counts.sum(axis=1) > 0).sum() < 2:
                 self.reasons[name] = f"the rows that leave have fewer than two classes of '{name}'"
             elif name not in self.reasons:
                 found[name] = release_claim(
-                    table.counts, floor=table.floor, missing=self._rows - int(table.counts.sum())
+                    counts,
+                    floor=table.floor,
+                    missing=self._rows - int(counts.sum()),
+                    codes_used=table.codes_used,
+                    people=self._of_people(name),
                 )
         return found
 
 
-def release_claim(counts: Table, *, floor: float, missing: int = 0) -> ReleaseClaim:
-    """The claim about rows with counts (K, N) of classes by codes."""
+def release_claim(
+    counts: Table,
+    *,
+    floor: float,
+    missing: int = 0,
+    codes_used: int | None = None,
+    people: tuple[Table, IntArray] | None = None,
+) -> ReleaseClaim:
+    """The claim about rows with counts (K, N) of classes by codes, or by pairs of code and
+    preserved value. With `people`, `linked` is the larger of r rows of a class and of a person.
+    """
     n = int(counts.sum())
     one = plug_in(counts, n)
     linked, before = {}, one
     for r in SIZES:
         # More records never tell less; the maximum keeps Monte Carlo error from saying so.
         before = max(before, linked_rate(counts, r).at_most(DELTA))
+        if people is not None:
+            table, classes = people
+            before = max(before, linked_rate(table, r, classes=classes).at_most(DELTA))
         linked[str(r)] = before
     known = {share: max(bound, one) for share, bound in known_bounds(counts).items()}
     return ReleaseClaim(
         records=n,
         missing=missing,
         classes=int((counts.sum(axis=1) > 0).sum()),
-        codes_used=int((counts.sum(axis=0) > 0).sum()),
+        codes_used=int((counts.sum(axis=0) > 0).sum()) if codes_used is None else codes_used,
         floor=floor,
         one=one,
         linked=linked,
@@ -102,38 +179,56 @@ def release_claim(counts: Table, *, floor: float, missing: int = 0) -> ReleaseCl
 
 
 class _Table:
-    """Counts of one attribute by code, and by preserved values for its floor."""
+    """Counts of one attribute by code and preserved value, as a sparse table."""
 
-    def __init__(self, codes: int) -> None:
-        self.classes: dict[str, int] = {}
-        self.counts: Table = np.zeros((0, codes))
-        self._given: dict[tuple[str, ...], dict[int, int]] = {}
+    def __init__(self) -> None:
+        self._cells: dict[tuple[str, int, str], int] = {}
 
-    def add(self, drawn: IntArray, target: Attribute, given: Sequence[Attribute]) -> None:
-        for name in target.classes:
-            self.classes.setdefault(name, len(self.classes))
-        if len(self.classes) > len(self.counts):
-            more = np.zeros((len(self.classes) - len(self.counts), self.counts.shape[1]))
-            self.counts = np.concatenate([self.counts, more])
-        place = np.array([*(self.classes[name] for name in target.classes), -1], np.int64)
-        known = target.codes >= 0
-        s = place[target.codes[known]]
-        np.add.at(self.counts, (s, drawn[known]), 1.0)
-        if not given:
-            return
-        columns = np.stack([*(a.codes[known] for a in given), s], axis=1)
-        rows, number = np.unique(columns, axis=0, return_counts=True)
-        for row, count in zip(rows.tolist(), number.tolist(), strict=True):
-            value = tuple(
-                a.classes[c] if c >= 0 else "" for a, c in zip(given, row[:-1], strict=True)
-            )
-            inside = self._given.setdefault(value, {})
-            inside[row[-1]] = inside.get(row[-1], 0) + count
+    def copy(self) -> _Table:
+        """A table that starts with the same counts."""
+        made = _Table()
+        made._cells = dict(self._cells)
+        return made
+
+    def add(self, drawn: IntArray, told: Sequence[str], values: Sequence[str | None]) -> None:
+        """Rows with codes, preserved values and classes; those without a class are left out."""
+        rows = zip(values, drawn.tolist(), told, strict=True)
+        for cell, count in Counter(row for row in rows if row[0] is not None).items():
+            key = (str(cell[0]), cell[1], cell[2])
+            self._cells[key] = self._cells.get(key, 0) + count
+
+    def counts(self) -> Table:
+        """Classes by pairs of code and preserved value, in the order of their names: (K, M)."""
+        classes = {name: i for i, name in enumerate(self.classes)}
+        pairs = {pair: i for i, pair in enumerate(sorted({(j, u) for _, j, u in self._cells}))}
+        table: Table = np.zeros((len(classes), len(pairs)))
+        for (c, j, u), count in self._cells.items():
+            table[classes[c], pairs[j, u]] = count
+        return table
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes that occur, in the order of `counts`."""
+        return sorted({c for c, _, _ in self._cells})
+
+    @property
+    def codes_used(self) -> int:
+        """How many codes these rows were given."""
+        return len({j for _, j, _ in self._cells})
 
     @property
     def floor(self) -> float:
-        """The best guess without the codes: the majority, or from the preserved labels alone."""
-        n = max(float(self.counts.sum()), 1.0)
-        majority = float(self.counts.sum(axis=1).max(initial=0) / n)
-        told = sum(max(inside.values()) for inside in self._given.values()) / n
-        return max(majority, told)
+        """The best guess without the codes: from the preserved labels alone."""
+        by_value: dict[str, Counter[str]] = {}
+        for (c, _, u), count in self._cells.items():
+            by_value.setdefault(u, Counter())[c] += count
+        n = max(sum(self._cells.values()), 1)
+        return sum(max(inside.values()) for inside in by_value.values()) / n
+
+
+def _joint_names(given: Sequence[Attribute], n: int) -> list[str]:
+    """The preserved values of each row as one text, the same in every batch: (n,)."""
+    if not given:
+        return [""] * n
+    columns = [[a.classes[c] if c >= 0 else None for c in a.codes] for a in given]
+    return [json.dumps(row, ensure_ascii=False) for row in zip(*columns, strict=True)]

@@ -56,15 +56,24 @@ class LinkedRate:
         return min(self.mean + (1 - self.certain) * margin, 1.0)
 
 
-def linked_rate(counts: Table, r: int, *, seed: int = 0) -> LinkedRate:
-    """B~_r of counts (K, N): r codes of one class, drawn without replacement."""
+def linked_rate(
+    counts: Table, r: int, *, classes: IntArray | None = None, seed: int = 0
+) -> LinkedRate:
+    """B~_r of counts (K, N): r codes of one class, drawn without replacement.
+
+    With `classes` (P,), the rows of counts (P, N) are people and each has one of the classes: r
+    codes of one person are drawn, and the class is guessed.
+    """
     whole: IntArray = np.rint(counts).astype(np.int64)
-    whole = whole[whole.sum(axis=1) > 0]
+    owner = np.arange(len(whole)) if classes is None else classes
+    some = whole.sum(axis=1) > 0
+    whole, owner = whole[some], owner[some]
     sizes = whole.sum(axis=1)
     total = int(sizes.sum())
     able = sizes >= r
     certain = float(sizes[~able].sum() / max(total, 1))
     whole, sizes = whole[able], sizes[able]
+    owner = np.unique(owner[able], return_inverse=True)[1].reshape(-1)
     if not len(sizes):
         return LinkedRate(1.0, 0.0, 0, 1.0)
     rng = np.random.default_rng([_SEED, seed, r])
@@ -73,7 +82,7 @@ def linked_rate(counts: Table, r: int, *, seed: int = 0) -> LinkedRate:
     drawn = rng.multinomial(number, share)
     best = np.concatenate(
         [
-            _largest_posterior(whole, share, _codes_of(whole[s], int(k), r, rng))
+            _largest_posterior(whole, share, _codes_of(whole[s], int(k), r, rng), owner)
             for s, k in enumerate(drawn)
             if k
         ]
@@ -118,8 +127,12 @@ def _codes_of(counts: IntArray, samples: int, r: int, rng: np.random.Generator) 
     return out
 
 
-def _largest_posterior(counts: IntArray, share: FloatArray, codes: IntArray) -> FloatArray:
+def _largest_posterior(
+    counts: IntArray, share: FloatArray, codes: IntArray, owner: IntArray
+) -> FloatArray:
     """max_s pi_s P_s(y) / sum_s pi_s P_s(y) of each sample of codes (B, r): (B,).
+
+    Rows of counts with the same `owner` are one class, whose posterior is their sum.
 
     P_s(y) = prod_t (c_s,y_t - earlier occurrences of y_t) / (m_s - t).
     """
@@ -140,6 +153,10 @@ def _largest_posterior(counts: IntArray, share: FloatArray, codes: IntArray) -> 
                 before = np.where(piece[:, t] == piece[:, t - 1], before + 1, 0)
             left = by_code[piece[:, t]] - before[:, None]
             score += log_of[np.maximum(left, 0)]
-        top = score.max(axis=1, keepdims=True)
-        out[first : first + rows] = 1 / np.exp(score - top).sum(axis=1)
+        odds = np.exp(score - score.max(axis=1, keepdims=True))
+        if len(counts) > int(owner.max()) + 1:
+            of_class = np.zeros((len(piece), int(owner.max()) + 1))
+            np.add.at(of_class.T, owner, odds.T)
+            odds = of_class
+        out[first : first + rows] = odds.max(axis=1) / odds.sum(axis=1)
     return out

@@ -17,7 +17,10 @@ ASSUMPTIONS = (
     "The figures under 'release' are exact counts of the rows of this release. They hold for every"
     " attacker who does not know which row is whose.",
     "They cover the released codes. Columns that were kept by name are not covered.",
-    "'linked' is for r rows of one class, drawn at random; Monte Carlo error is included.",
+    "The attacker is taken to know the preserved labels of the row as well.",
+    "'linked' is for r rows of one class, drawn at random, and where a group was named also for r"
+    " rows of one group (up to 5,000 groups); Monte Carlo error is included. Without a named group,"
+    " r rows that are known to be of one person may tell more.",
     "'known' is for an attacker who has the labels of a random share of the rows and the table of"
     " classes by codes. Who also has every other label can subtract, with or without this release.",
     "'measured' are attacks that were run, not bounds.",

@@ -42,7 +42,11 @@ class Certifier:
             return
         roles = self.bundle.roles
         labels: dict[str, Attribute] = labels_of(roles.named, table, multilabel, name)
-        self.tally.add(drawn, labels)
+        group = self.bundle.input.get("group")
+        people = None
+        if group is not None and group in table.column_names:
+            people = [str(v) for v in table[group].to_pylist()]
+        self.tally.add(drawn, labels, people)
 
     def certificate(
         self,
