@@ -160,7 +160,8 @@ def test_numbers_of_codes_are_counted_too(data, bundle, release):
     found = quick(data, data.with_features(numbers), release.certificate, same_order=True)
     stated = found.attributes["secret"].certificate
     assert stated.checked
-    assert stated.recounted == pytest.approx(stated.release.one)
+    # The claim is on who knows the preserved labels too, so it may be above the count of codes.
+    assert stated.recounted <= stated.release.one <= stated.recounted + 0.05
     lie = edited(release.certificate, release={"one": 0.5})
     with pytest.raises(UserError, match="from one row"):
         quick(data, data.with_features(numbers), lie, same_order=True)
