@@ -56,9 +56,19 @@ def bare_table(n: int) -> pa.Table:
 
 
 def bare_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema without metadata: that of the source (pandas' index, how features were made,
-    whatever its writer put there) must not leave the house with a release."""
-    return pa.schema([field.remove_metadata() for field in schema])
+    """The schema without metadata and dictionaries, which must not leave with a release.
+
+    Metadata of the source has pandas' index, how features were made, whatever its writer put there.
+    A dictionary may have values that no record has, such as names of people who were removed.
+    """
+    return pa.schema(
+        [
+            field.remove_metadata().with_type(field.type.value_type)
+            if pa.types.is_dictionary(field.type)
+            else field.remove_metadata()
+            for field in schema
+        ]
+    )
 
 
 def encode_any(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -197,3 +198,102 @@ def test_null_columns_leave(data: Dataset, bundle: Bundle) -> None:
 def test_the_metadata_of_the_source_stays(data: Dataset, bundle: Bundle) -> None:
     noisy = replace(data, schema=data.schema.with_metadata({"pandas": "s1 f"}))
     assert not bundle.release(noisy).schema.metadata
+
+
+# --- columns that no measurement clears ----------------------------------------------------------
+
+
+def odd_columns(x: np.ndarray) -> dict[str, tuple[pa.Array, str]]:
+    """Columns that give inputs back or name records, and the reason that is expected."""
+    n = len(x)
+    copy, name, unchecked = "near-copy", "can name the record", "could not be checked"
+    numbers = [[Decimal(f"{v:.4f}") for v in row] for row in x]
+    parts = [pa.array(x[:, i]) for i in range(x.shape[1])]
+    return {
+        "struct": (pa.StructArray.from_arrays(parts, [f"f{i}" for i in range(len(parts))]), name),
+        "decimals": (pa.array(numbers), copy),
+        "timestamp": (pa.array((x[:, 0] * 1e9).astype("i8") // 4**12, pa.timestamp("us")), copy),
+        "day": (pa.array((x[:, 0] * 20).astype("i4"), pa.date32()), copy),
+        "levels": (pa.array(np.clip(np.round(x[:, 0] * 5), -15, 15).astype(int)), copy),
+        "float id": (pa.array(np.arange(n) + 0.0), name),
+        "decimal id": (pa.array([Decimal(i) for i in range(n)]), name),
+        "list id": (pa.array([[f"P{i:05d}"] for i in range(n)]), name),
+        "number list id": (pa.array([[i] for i in range(n)]), name),
+        "time id": (pa.array(np.arange(n) * 7919, pa.timestamp("s")), name),
+        "maps": (
+            pa.array([[("a", i % 50)] for i in range(n)], pa.map_(pa.string(), pa.int64())),
+            unchecked,
+        ),
+        "few names": (
+            pa.array([f"Mrs Smith {i}" if i < 19 else None for i in range(n)]),
+            unchecked,
+        ),
+        "few numbers": (pa.array([9000 + i if i < 19 else None for i in range(n)]), unchecked),
+    }
+
+
+@pytest.mark.parametrize("name", list(odd_columns(np.zeros((2, 6)))))
+def test_columns_that_no_measurement_clears(data: Dataset, bundle: Bundle, name: str) -> None:
+    """They tell nothing of a random secret, and still must not leave."""
+    column, reason = odd_columns(data.x)[name]
+    secret = np.random.default_rng(0).choice(["f", "m"], len(data)).tolist()
+    small = Dataset.from_arrays(data.x, {"gender": secret, "odd": column})
+    assert reason in bundle.release(small).left_out["odd"]
+
+
+def test_measures_and_labels_leave(data: Dataset, bundle: Bundle) -> None:
+    """Noise, dates that repeat, and a label that the features predict well are no copies."""
+    rng = np.random.default_rng(1)
+    n = len(data)
+    columns = {
+        "gender": rng.choice(["f", "m"], n).tolist(),
+        "noise": rng.standard_normal(n),
+        "day": pa.array(rng.integers(0, 300, n).astype("i4"), pa.date32()),
+        "price": pa.array([Decimal(int(v)) / 100 for v in rng.integers(0, 400, n)]),
+        "pair": pa.array(list(rng.standard_normal((n, 2)))),
+        "label": data.x @ np.ones(6) > 0,
+        "digit": data.table["digit"],
+    }
+    assert list(bundle.release(Dataset.from_arrays(data.x, columns)).left_out) == ["gender"]
+
+
+def test_labels_that_are_too_few_do_not_let_the_fit_decide(bundle: Bundle) -> None:
+    """`weather` told nothing in the fit, and is the gender in 47 of 49 records now."""
+    later = dataset(seed=5, n=49)
+    g = later.attribute("gender").codes.copy()
+    g[:2] = 1 - g[:2]
+    found = bundle.release(later.with_column("weather", pa.array(g)))
+    assert "too few labels of 'gender'" in found.left_out["weather"]
+    one = bundle.release(
+        dataset(seed=5).rows(np.flatnonzero(dataset(seed=5).attribute("gender").codes))
+    )
+    assert "too few labels of 'gender'" in one.left_out["weather"]
+
+
+def test_the_certificate_names_what_leaves_on_the_word_of_the_fit(data: Dataset) -> None:
+    made = fit_bundle(data, Roles.of("gender"), method="random-substitute")
+    certificate = made.release(data.without(["gender"])).certificate
+    assert certificate is not None
+    [note] = [n for n in certificate.notes if "in the data of the fit" in n]
+    assert "weather" in note
+    certificate = made.release(data).certificate
+    assert certificate is not None
+    assert not any("in the data of the fit" in n for n in certificate.notes)
+
+
+def test_unused_categories_do_not_leave(data: Dataset, bundle: Bundle, tmp_path: Path) -> None:
+    indices = pa.array(np.random.default_rng(0).integers(0, 3, len(data)).astype("i4"))
+    region = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b", "c", "Anna Smith, f"]))
+    wide = data.with_column("region", region)
+    assert pa.types.is_dictionary(wide.table["region"].type)
+    bundle.release(wide).write(tmp_path / "python.parquet")
+    table = wide.table.append_column("x", pa.array(list(wide.x), pa.list_(pa.float32(), 6)))
+    pq.write_table(table, tmp_path / "in.parquet")
+    assert b"Anna Smith" in (tmp_path / "in.parquet").read_bytes()
+    save_bundle(bundle, tmp_path / "b")
+    paths = [str(tmp_path / name) for name in ("b", "in.parquet", "cli.parquet")]
+    assert outcome(["transform", paths[0], paths[1], "-o", paths[2], "-q"]) == 0
+    for name in ("python.parquet", "cli.parquet"):
+        written = pq.read_table(tmp_path / name)["region"]
+        assert sorted(set(written.to_pylist())) == ["a", "b", "c"]
+        assert b"Anna Smith" not in (tmp_path / name).read_bytes()

@@ -182,11 +182,14 @@ def list_matrix(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64] | 
             return None
         return flat.reshape(len(array), -1)
     if not (
-        pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_boolean(inner)
+        pa.types.is_integer(inner)
+        or pa.types.is_floating(inner)
+        or pa.types.is_decimal(inner)
+        or pa.types.is_boolean(inner)
     ):
         return None
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
-    values = pc.list_flatten(array).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values = pc.list_flatten(array).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     matrix = np.full((len(array), int(lengths.max(initial=0))), np.nan)
     row = np.repeat(np.arange(len(array)), lengths)
     place = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)

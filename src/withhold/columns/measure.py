@@ -13,7 +13,7 @@ import pyarrow as pa
 from withhold.attribute import Attribute
 from withhold.columns.beside import tells_beside
 from withhold.columns.encode import EncodedColumn, encode_column
-from withhold.columns.rules import structural_reason
+from withhold.columns.rules import structural_reason, uncheckable
 from withhold.columns.tells import Telling, how_well_it_tells, is_copy
 from withhold.columns.together import tells_together
 
@@ -26,7 +26,7 @@ class Measured:
     """One column: why it must not leave (None where it tells nothing), and what it tells.
 
     `rule` names the reason: "harmless", "copy" of a suppressed attribute, "structure", "tells",
-    "together" or "unchecked".
+    "together", "unchecked" (too few labels) or "untried" (no way to check it).
     """
 
     rule: str
@@ -63,6 +63,10 @@ def measure_columns(
         if reason is not None:
             found[name] = Measured("structure", reason)
             continue
+        reason = uncheckable(column)
+        if reason is not None:
+            found[name] = Measured("untried", reason)
+            continue
         encoded = encode_column(column, seed=seed)
         copied = next((a.name for a in attributes if is_copy(encoded, a)), None)
         if copied is not None:
@@ -88,6 +92,10 @@ def measure_columns(
     if len(open_) > 1:
         alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
         for name, told in tells_together(open_, attributes, alone, seed=seed).items():
+            if told is None:
+                why = "could not be checked: too many columns to try them in pairs"
+                found[name] = Measured("untried", why)
+                continue
             found[name] = Measured(
                 "together", f"{in_words(told)} together with other columns", told
             )
@@ -109,7 +117,7 @@ def describe_columns(
             tells.setdefault(one.told.attribute, {})[name] = round(one.told.accuracy, 6)
     return {
         "harmless": {n: kind_of(table[n].type) for n, one in found.items() if one.harmless},
-        "checked": [n for n, one in found.items() if one.rule != "unchecked"],
+        "checked": [n for n, one in found.items() if one.rule not in ("unchecked", "untried")],
         "tells": tells,
     }
 

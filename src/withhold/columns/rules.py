@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from withhold.columns.encode import list_matrix
+from withhold.columns.encode import FREQUENT, list_matrix
 
 FloatArray = npt.NDArray[np.float32]
 NAMES_OF_FILES = ("path", "file", "filename", "file_name", "filepath", "file_path", "url", "uri")
@@ -24,8 +24,10 @@ _FIT_ROWS = 2000
 def structural_reason(name: str, column: pa.ChunkedArray, x: FloatArray | None) -> str | None:
     """Why a column is left out by what it is, in words; None where it is to be measured.
 
-    column: a sample of the records; x: (m, d) the features of the first m of them.
+    column: a sample of the records; x: (m, d) the features of the first m of them. What cannot be
+    checked is another matter: see `uncheckable`.
     """
+    column = _plain(column)
     if has_bytes(column.type):
         return "binary payload"
     if name.lower() in NAMES_OF_FILES or _is_paths(column):
@@ -56,19 +58,68 @@ def has_bytes(kind: pa.DataType) -> bool:
     return any(has_bytes(kind.field(i).type) for i in range(kind.num_fields))
 
 
-def is_id(column: pa.ChunkedArray) -> bool:
-    """Whether a column of text or integers is different in at least nine of ten records."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if not (pa.types.is_integer(kind) or _is_text(kind)):
-        return False
+def uncheckable(column: pa.ChunkedArray) -> str | None:
+    """Why no measurement can clear a column, in words; None where one can.
+
+    Nested values other than lists of numbers hold more than an encoding of them shows, unless there
+    are few of them. A few values among many that are missing may each name a person.
+    """
+    column = _plain(column)
     present = len(column) - column.null_count
-    return bool(present >= FEW and pc.count_distinct(column.cast(kind)).as_py() >= 0.9 * present)
+    if pa.types.is_nested(column.type) and list_matrix(column.slice(0, _FIT_ROWS)) is None:
+        if _distinct(column) > FREQUENT:
+            return f"could not be checked: values of type {column.type}"
+        return None
+    if 0 < present < FEW and (
+        (_is_text(column.type) and len(column) >= FEW) or _mostly_different(column)
+    ):
+        return f"could not be checked: only {present} values, which may each name a person"
+    return None
+
+
+def is_id(column: pa.ChunkedArray) -> bool:
+    """Whether a column is different in at least nine of ten records, and no measure.
+
+    Measures are floating-point numbers, or lists of them, that are not all whole.
+    """
+    column = _plain(column)
+    return len(column) - column.null_count >= FEW and _mostly_different(column)
+
+
+def _mostly_different(column: pa.ChunkedArray) -> bool:
+    present = len(column) - column.null_count
+    return not _is_measure(column) and _distinct(column) >= 0.9 * present
+
+
+def _distinct(column: pa.ChunkedArray) -> int:
+    if pa.types.is_nested(column.type):
+        return len({repr(v) for v in column.to_pylist() if v is not None})
+    return int(pc.count_distinct(column).as_py())
+
+
+def _is_measure(column: pa.ChunkedArray) -> bool:
+    kind = column.type
+    if pa.types.is_floating(kind):
+        values = column.cast(pa.float64()).to_numpy()
+    elif pa.types.is_nested(kind):
+        matrix = list_matrix(column)
+        if matrix is None:
+            return False
+        values = matrix.reshape(-1)
+    else:
+        return False
+    values = values[np.isfinite(values)]
+    return bool((values != np.round(values)).any())
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of a dictionary column, or the column."""
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def copies_inputs(column: pa.ChunkedArray, x: FloatArray) -> bool:
-    """Whether a column of numbers, or of lists of numbers, gives inputs back.
+    """Whether a column of numbers, dates, or lists of numbers gives inputs back.
 
     It does where it correlates with one feature (as it is or by rank), or where a linear map of the
     features explains it, or where a linear map of it explains the features. The maps are fitted on
@@ -83,12 +134,14 @@ def copies_inputs(column: pa.ChunkedArray, x: FloatArray) -> bool:
     values, inputs = (m[:, m.std(axis=0) > 0] for m in (values, inputs))
     if not values.shape[1] or not inputs.shape[1]:
         return False
-    measures = values.shape[1] > 1 or len(np.unique(values)) > 32
-    if not measures and not (inputs.shape[1] and _equal(values, inputs)):
-        return False
+    different = len(np.unique(values)) if values.shape[1] == 1 else FREQUENT + 1
+    if different == 2:
+        return _equal(values, inputs)
     best = np.maximum(_correlation(values, inputs), _correlation(_ranks(values), _ranks(inputs)))
     if (best > NEAR).mean() > 0.5:
         return True
+    if different <= FREQUENT:
+        return False  # a label that the features predict well is no copy of them
     return max(_explained(inputs, values), _explained(values, inputs)) > EXPLAINED
 
 
@@ -97,9 +150,14 @@ def _matrix(column: pa.ChunkedArray) -> npt.NDArray[np.float64] | None:
     if pa.types.is_nested(kind):
         found = list_matrix(column)
         return None if found is None or not found.shape[1] else found
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        short = pa.types.is_date32(kind) or pa.types.is_time32(kind)
+        column = column.cast(pa.int32() if short else pa.int64())
+    kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return None
-    return column.cast(pa.float64()).to_numpy().reshape(-1, 1)  # type: ignore[no-any-return]
+    numbers = column.cast(pa.float64(), safe=False).to_numpy()
+    return numbers.reshape(-1, 1)  # type: ignore[no-any-return]
 
 
 def _equal(values: npt.NDArray[np.float64], inputs: npt.NDArray[np.float64]) -> bool:

@@ -14,7 +14,10 @@ from withhold.columns.encode import EncodedColumn
 from withhold.columns.tells import COMBINATION, LEVEL, Telling, how_well_it_tells
 
 Codes = npt.NDArray[np.int64]
-SETS = 400  # combinations of columns of one size that are tried at most
+SETS = 400  # combinations of columns up to which all are cross-fitted
+PAIRS, TRIPLES = 50_000, 20_000  # combinations that are tried at most
+WORK = 5e9  # cells and records counted for the combinations of one size, at most
+SCREEN = 0.01  # of more than SETS combinations, those with such a chi-squared are cross-fitted
 BINS = 6  # of a column of many values, in combinations
 
 
@@ -24,30 +27,37 @@ def tells_together(
     alone: Mapping[str, float],
     *,
     seed: int = 0,
-) -> dict[str, Telling]:
+) -> dict[str, Telling | None]:
     """The columns to leave out so that the others tell nothing together: {column: what it added}.
 
     Tried are all pairs and, while there are few, all triples (values joined; many values in six
     bins by rank), and all columns at once (every encoded part, with trees and a linear model). From
     a set that tells, the column that tells most alone is left out, and the rest is tried again.
-    The level is divided by the number of sets. alone: {column: the chance of what it tells alone}.
+    A third of the level goes to the pairs, the triples and the whole, divided by their number.
+    Where there are too many pairs to try, the last columns are left out with None.
+    alone: {column: the chance of what it tells alone}.
     """
-    left, out = dict(encoded), {}
-    sets: list[tuple[str, ...]] = []
-    for size in (2, 3):
-        if size == 2 or comb(len(left), size) <= SETS:
-            sets += list(combinations(left, size))[:SETS]
-    bins = {n: binned(c) for n, c in left.items()}
-    level = LEVEL / max(len(sets) + 1, 1)
-    for names in sets:
-        if not set(names) <= set(left):
-            continue
-        joined = _joined([bins[n] for n in names])
-        told = _worst(joined, attributes, seed)
-        if told is not None and told.chance < level:
-            worst = min(names, key=lambda n: alone.get(n, 1.0))
-            out[worst] = told
-            del left[worst]
+    bins = {n: binned(c) for n, c in encoded.items()}
+    labels = [y for a in attributes for y in (a.codes.T if a.multilabel else [a.codes])]
+    allowed = _most(bins, labels)
+    out: dict[str, Telling | None] = dict.fromkeys(list(encoded)[allowed:])
+    left = {n: c for n, c in encoded.items() if n not in out}
+    level = LEVEL / 3
+    for size, most in ((2, PAIRS), (3, TRIPLES)):
+        tried = comb(len(left), size)
+        if size == 3 and (tried > most or tried * _cost(bins, labels, 3) > WORK):
+            break
+        for names in combinations(list(left), size):
+            if not set(names) <= set(left):
+                continue
+            codes = [bins[n] for n in names]
+            if tried > SETS and not any(_dependent(codes, y) for y in labels):
+                continue
+            told = _worst(_joined(codes), attributes, seed)
+            if told is not None and told.chance < level / tried:
+                worst = min(names, key=lambda n: alone.get(n, 1.0))
+                out[worst] = told
+                del left[worst]
     while len(left) > 1:
         told = _worst(_stacked(list(left.values())), attributes, seed)
         if told is None or told.chance >= level:
@@ -56,6 +66,41 @@ def tells_together(
         out[worst] = told
         del left[worst]
     return out
+
+
+def _most(bins: Mapping[str, Codes], labels: Sequence[Codes]) -> int:
+    """How many columns can be tried pair by pair."""
+    most = min(PAIRS, WORK / max(_cost(bins, labels, 2), 1))
+    return int((1 + np.sqrt(1 + 8 * most)) // 2)
+
+
+def _cost(bins: Mapping[str, Codes], labels: Sequence[Codes], size: int) -> float:
+    """About the records and cells that are counted for one combination."""
+    values = np.sort([int(b.max(initial=0)) + 1 for b in bins.values()])[-size:]
+    classes = [int(y.max(initial=0)) + 1 for y in labels]
+    return float(sum(len(y) + np.prod(values) * k for y, k in zip(labels, classes, strict=True)))
+
+
+def _dependent(codes: Sequence[Codes], y: Codes) -> bool:
+    """Whether Pearson's chi-squared of the joined values and the classes is unlikely by chance."""
+    from scipy.special import chdtrc
+
+    joint = np.zeros_like(codes[0])
+    for code in codes:
+        joint = joint * (int(code.max(initial=0)) + 1) + code
+    known = y >= 0
+    joint, y = (joint, y) if known.all() else (joint[known], y[known])
+    if not len(y):
+        return False
+    k, cells = int(y.max()) + 1, int(joint.max()) + 1
+    counts = np.bincount(joint * k + y, minlength=cells * k).reshape(cells, k)
+    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+    counts, rows = counts[rows > 0][:, columns > 0], rows[rows > 0]
+    columns = columns[columns > 0]
+    expected = rows[:, None] * (columns / len(y))
+    freedom = (len(rows) - 1) * (len(columns) - 1)
+    squared = float((np.square(counts) / expected).sum() - len(y))
+    return freedom > 0 and bool(chdtrc(freedom, squared) < SCREEN)
 
 
 def _worst(encoded: EncodedColumn, attributes: Sequence[Attribute], seed: int) -> Telling | None:

@@ -96,6 +96,13 @@ def _notes(decision: Decision, same_order: bool) -> list[str]:
             " suppressed attributes, alone, together and beside the code. This is a measurement and"
             " not a proof."
         )
+    fitted = [c.column for c in decision.columns if c.leaves and c.rule == "fitted"]
+    if fitted:
+        found.append(
+            f"Columns {', '.join(fitted)} leave only because they told nothing in the data of the"
+            " fit: these records have no labels to check them with. This certificate does not cover"
+            " what they tell by now."
+        )
     if decision.kept_by_name:
         found.append(
             f"Columns {', '.join(decision.kept_by_name)} were kept by name. This certificate does"

@@ -174,6 +174,11 @@ def with_rows(
     )
 
 
+def _plain(table: pa.Table) -> pa.Table:
+    """The table without metadata and dictionaries."""
+    return table.cast(bare_schema(table.schema))
+
+
 def _without(dataset: Dataset, gone: Sequence[str]) -> Dataset:
     """The dataset without these columns, by column, however it was read."""
     lost = {*gone}
@@ -183,7 +188,7 @@ def _without(dataset: Dataset, gone: Sequence[str]) -> Dataset:
     kept = {*keep, *multilabel}
     return replace(
         dataset,
-        table=dataset.table.select(keep) if keep else bare_table(len(dataset)),
+        table=_plain(dataset.table.select(keep)) if keep else bare_table(len(dataset)),
         schema=bare_schema(schema),
         group=None if dataset.group in lost else dataset.group,
         exclude=frozenset(c for c in dataset.exclude if c not in lost),

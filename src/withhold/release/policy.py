@@ -87,7 +87,7 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
 
     What the method made leaves. Suppressed columns and copies of them leave with `keep_labels`
     alone. Of the others those leave that were measured to tell nothing of any suppressed attribute
-    on these records or, where these have no labels, in the fit; and those named in `keep`.
+    on these records or, where these have no labels at all, in the fit; and those named in `keep`.
     """
     names = [n for n in subject.schema.names if n != RECORD]
     for asked in (*wishes.keep, *wishes.drop):
@@ -159,7 +159,7 @@ def _measured(subject: Subject, names: Sequence[str]) -> tuple[dict[str, Measure
     """What the sample says of the columns, and which suppressed attributes have no labels in it."""
     table = subject.table
     attributes = labels_of(subject.suppress, table, subject.multilabel, subject.name)
-    usable = {n: a for n, a in attributes.items() if _has_two_classes(a)}
+    usable = {n: a for n, a in attributes.items() if a.known.any()}
     absent = [n for n in subject.suppress if n not in usable]
     there = [n for n in names if n in table.column_names]
     groups = None
@@ -189,7 +189,10 @@ def _by_measure(
                 f"column '{name}' is a {measured.reason}; to keep it for work inside the house,"
                 " use --keep-labels instead of --keep"
             )
-    if not measured.harmless and measured.rule != "unchecked":
+    if measured.rule in ("unchecked", "untried"):
+        # With labels here, what the fit measured is no evidence: it may be another column by now.
+        return ColumnDecision(name, False, "unchecked", measured.reason)
+    if not measured.harmless:
         wanted = "; it is preserved: keep it by name if receivers need its labels"
         more = wanted if name in subject.preserve and measured.rule == "tells" else ""
         return ColumnDecision(name, False, measured.rule, measured.reason + more)
@@ -199,18 +202,10 @@ def _by_measure(
                 name, False, "tells", f"told '{attribute}' in the data of the fit"
                 f" ({100 * columns[name]:.0f} % right)"
             )  # fmt: skip
-    if measured.harmless and not absent:
+    if not absent:
         return ColumnDecision(name, True, "harmless", measured.reason)
     if subject.harmless.get(name) == kind_of(subject.schema.field(name).type):
-        return ColumnDecision(name, True, "harmless", "told nothing in the data of the fit")
-    if measured.rule == "unchecked":
-        return ColumnDecision(name, False, "unchecked", measured.reason)
+        return ColumnDecision(name, True, "fitted", "told nothing in the data of the fit")
     missing = ", ".join(absent)
     why = f"could not be checked: no labels of {missing} here, and not measured in the fit"
     return ColumnDecision(name, False, "unchecked", why)
-
-
-def _has_two_classes(attribute: Attribute) -> bool:
-    if attribute.multilabel:
-        return bool(((attribute.codes == 0).any(0) & (attribute.codes == 1).any(0)).any())
-    return bool((attribute.counts > 0).sum() > 1)

@@ -92,7 +92,7 @@ def release_file(
                 )  # fmt: skip
             except RecordError as error:
                 raise error.after(done) from None
-            released = _with(batch, layout, made, drawn, shape).select(schema.names)
+            released = _with(batch, layout, made, drawn, shape).select(schema.names).cast(schema)
             shuffle.write(released, places[rows_here])
             labelled = pa.Table.from_batches([batch])
             certifier.add(drawn, labelled, bundle.input["multilabel"], source.name)
