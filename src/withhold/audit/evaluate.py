@@ -211,7 +211,7 @@ def evaluate(
     )
     if gate is None:
         return evidence
-    checked = check_gate(gate, found, [*evidence.left, *evidence.untouched])
+    checked = check_gate(gate, found, evidence.always)
     return evidence.model_copy(update={"gate": checked})
 
 

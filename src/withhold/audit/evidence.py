@@ -14,6 +14,7 @@ from withhold.atomic import write_bytes
 from withhold.attribute import Kind
 from withhold.audit.certified import Certified, CertifiedRelease
 from withhold.audit.findings import (
+    METADATA,
     AllRows,
     Column,
     ColumnRead,
@@ -33,6 +34,7 @@ from withhold.audit.gate import GateResult
 from withhold.audit.metrics import Score
 from withhold.certificate.claims import NoGroupClaim
 from withhold.certificate.words import at_most
+from withhold.errors import listing
 from withhold.feasibility import Feasibility
 from withhold.roles import Role
 
@@ -291,7 +293,12 @@ class Evidence(Finding):
     @property
     def verdicts(self) -> list[str]:
         """The parts of the verdict, the gravest first."""
-        return [*self.left, *self.untouched, self._verdict, *self.lost, *self._certified]
+        return [*self.always, self._verdict, *self.lost, *self._certified]
+
+    @property
+    def always(self) -> list[str]:
+        """What makes a release unfit to leave, whatever a gate asks, in words."""
+        return [*self.left, *self.untouched, *self.unread]
 
     @property
     def left(self) -> list[str]:
@@ -316,6 +323,14 @@ class Evidence(Finding):
             for part, one in self.copies.items()
             if one.found
         ]
+
+    @property
+    def unread(self) -> list[str]:
+        """What the file of the release holds beside values, in words."""
+        found = [c.name.strip("()").split(": ", 1)[-1] for c in self.columns if c.kind == METADATA]
+        if not found:
+            return []
+        return [f"the file carries metadata, which was not attacked: remove it ({listing(found)})"]
 
     @property
     def lost(self) -> list[str]:

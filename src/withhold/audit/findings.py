@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.audit.metrics import Interval, Score
 
+METADATA = "metadata of the file"  # the kind of a column that is none
+
 
 class Finding(BaseModel):
     """A frozen piece of evidence; reading one leaves out what it does not know."""

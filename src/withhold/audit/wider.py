@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from withhold.audit.all_rows import rows_task
+from withhold.audit.beside_values import beside_values
 from withhold.audit.columns import Columns, ColumnsTask, worst_column
 from withhold.audit.copies import copies
 from withhold.audit.detectable import smallest_leak
@@ -52,11 +53,13 @@ def look_wider(
     same = {}
     if matched is not None and matched.same_space:
         same = copies(original.x, shown.x, split, seed=seed)
-    columns = None
+    columns: Columns | None = None
+    beside: tuple[Column, ...] = ()
     if matched is not None:
+        beside = beside_values(matched.released)
         columns = Columns.of(matched, order_counts=order_counts, quick=quick, seed=seed)
     if not wanted:
-        return WiderLook({}, () if columns is None else columns.summary({}), same)
+        return WiderLook({}, () if columns is None else (*columns.summary({}), *beside), same)
     seen = Seen(shown.x, Views.of(shown.x[split.train], seed=seed))
     names = shown.layout.names or tuple(f"x{i}" for i in range(shown.dimension))
     tasks: list[tuple[float, Any]] = []
@@ -84,7 +87,7 @@ def look_wider(
         if columns is not None:
             read[q.name], together = results[each * i + 2]
             found[q.name] |= {"columns": together, "column": worst_column(read[q.name])}
-    return WiderLook(found, () if columns is None else columns.summary(read), same)
+    return WiderLook(found, () if columns is None else (*columns.summary(read), *beside), same)
 
 
 def _smallest(q: Question, x: Any, seed: int) -> float | None:

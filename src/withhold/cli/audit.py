@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -202,6 +203,8 @@ def audit(
     def read(path: Path, rows: Path | None = None, media: Path | None = None) -> Dataset:
         found = Dataset.read(path, features=release_features or features, progress=progress)
         found = _same_columns(before, found)
+        if release != given[1]:  # features that this audit made, with a note of how
+            found = replace(found, schema=found.schema.remove_metadata())
         return found if same_order or settings.id else with_rows(found, path, rows, media=media)
 
     after = None if release is None else read(release, rows, given[1])
@@ -265,7 +268,8 @@ def _same_columns(before: Dataset, after: Dataset) -> Dataset:
     """Wide columns are matched by name, whatever their order in the file."""
     columns, released = before.layout.columns, after.layout.columns
     if columns != released and set(columns) == set(released):
-        return after.with_features(after.x[:, [released.index(c) for c in columns]])
+        x = after.x[:, [released.index(c) for c in columns]]
+        return replace(after.with_features(x), path=after.path)  # it is still this file
     return after
 
 

@@ -1,0 +1,135 @@
+"""What the file of a release holds beside its values: not attacked, so it is named.
+
+Readers of files drop it, and an attacker need not: how a CSV writes its numbers, the key-value
+metadata of Parquet, comments and spare bytes of an NPZ.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from withhold.audit.findings import METADATA, Column
+from withhold.data.files.npz import stored_arrays
+from withhold.dataset import Dataset
+
+_UNREAD = "metadata is not read"
+_PANDAS = "pandas"
+_PLAIN_KEYS = {
+    *("index_columns", "column_indexes", "columns", "attributes", "partition_columns"),
+    *("creator", "pandas_version"),
+}
+_TYPE_WORD = re.compile(r"[\w.\-+/\[\], :=<>]{0,48}")
+_LEAVES = 15  # keys and values that pandas writes for one column, at most
+_NPY_HEADER = 4096  # bytes before the values of an array; numpy writes 128
+_ZIP64 = b"\x01\x00"
+
+
+def beside_values(release: Dataset) -> tuple[Column, ...]:
+    """What was dropped when the file of the release was read; nothing without a file."""
+    if release.path is None or not release.path.is_file():
+        return ()
+    name = release.path.name.lower()
+    if name.endswith((".csv", ".csv.gz")):
+        why = "only values are read"
+        return (
+            Column(
+                name="(how numbers are written: digits, zeros, quotes)",
+                kind="text of the file",
+                attacked=False,
+                why_not=why,
+            ),
+        )
+    if name.endswith(".npz"):
+        return tuple(_metadata(one) for one in dict.fromkeys(_in_npz(release.path)))
+    return tuple(_in_schema(release.schema, len(release)))
+
+
+def _metadata(name: str, kind: str = METADATA, why_not: str = _UNREAD) -> Column:
+    return Column(name=f"(file metadata: {name})", kind=kind, attacked=False, why_not=why_not)
+
+
+def _in_schema(schema: pa.Schema, rows: int) -> Iterator[Column]:
+    """Keys of the metadata of a Parquet file and of its columns."""
+    for key, value in (schema.metadata or {}).items():
+        name = key.decode(errors="replace")
+        if name == _PANDAS and _is_plain(value, schema, rows):
+            yield _metadata(name, "names and types", "it has the form that pandas writes")
+        else:
+            yield _metadata(name)
+    for field in schema:
+        for key in field.metadata or {}:
+            if key != b"PARQUET:field_id":
+                yield _metadata(f"{field.name}: {key.decode(errors='replace')}")
+
+
+def _is_plain(value: bytes, schema: pa.Schema, rows: int) -> bool:
+    """Whether this is what pandas writes into every file: names and types, and nothing more."""
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return False
+    if not isinstance(found, dict) or not set(found) <= _PLAIN_KEYS or found.get("attributes"):
+        return False
+    columns = found.get("columns", [])
+    named = [c.get("field_name") for c in columns if isinstance(c, Mapping)]
+    if len(named) != len(columns) or sorted(map(str, named)) != sorted(schema.names):
+        return False
+    if len(found.get("column_indexes", [])) > 1 or len(found.get("index_columns", [])) > 2:
+        return False
+    known = {*schema.names, None, True, False, rows}
+    leaves = list(_leaves(found))
+    few = len(leaves) <= _LEAVES * (len(columns) + 3)
+    return few and all(_is_known(leaf, known) for leaf in leaves)
+
+
+def _is_known(leaf: Any, known: set[Any]) -> bool:
+    if isinstance(leaf, str):
+        return leaf in known or _TYPE_WORD.fullmatch(leaf) is not None
+    return leaf in known or (isinstance(leaf, int) and 0 <= leaf < 2**16)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from (key, *_leaves(inner))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield value
+
+
+def _in_npz(path: Path) -> Iterator[str]:
+    """Comments, extra fields and bytes that belong to no array."""
+    needed = {
+        a.file: int(a.dtype.itemsize * _product(a.shape)) + _NPY_HEADER for a in stored_arrays(path)
+    }
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if archive.comment:
+            yield "comment of the archive"
+        if min((m.header_offset for m in members), default=0) > 0:
+            yield "bytes before the arrays"
+        for member in members:
+            if member.comment:
+                yield f"comment of '{member.filename}'"
+            if member.extra and not member.extra.startswith(_ZIP64):
+                yield f"extra field of '{member.filename}'"
+            if member.file_size > needed[member.filename]:
+                yield f"bytes after the array '{member.filename}'"
+        if len({m.filename for m in members}) < len(members):
+            yield "two arrays of one name"
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    total = 1
+    for size in shape:
+        total *= size
+    return total
