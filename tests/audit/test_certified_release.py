@@ -97,6 +97,18 @@ def test_a_higher_figure_is_no_lie(data, release):
     assert found.gate.conditions[0].found == pytest.approx(97)
 
 
+def test_a_figure_lowered_to_that_of_the_codes_alone_is_raised(data, release):
+    """Who knows the preserved label reads more; the gate compares that."""
+    honest = release.certificate
+    one = honest.attributes["secret"].release.one
+    alone = quick(data, release, honest).attributes["secret"].certificate.recounted
+    assert alone < one
+    low = edited(honest, release={"one": alone})
+    found = quick(data, release, low, fail_if="secret@certificate>99")
+    assert found.gate.conditions[0].found == pytest.approx(100 * one)
+    assert any("which is shown" in note for note in found.notes)
+
+
 def test_measured_attacks_are_measured_again(data, release):
     lie = edited(release.certificate, release={"measured": {"all-but-one": 0.0}})
     stated = quick(data, release, lie).attributes["secret"].certificate.release
