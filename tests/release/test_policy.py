@@ -215,6 +215,8 @@ def odd_columns(x: np.ndarray) -> dict[str, tuple[pa.Array, str]]:
         "timestamp": (pa.array((x[:, 0] * 1e9).astype("i8") // 4**12, pa.timestamp("us")), copy),
         "day": (pa.array((x[:, 0] * 20).astype("i4"), pa.date32()), copy),
         "levels": (pa.array(np.clip(np.round(x[:, 0] * 5), -15, 15).astype(int)), copy),
+        "text": (pa.array([f"{v:.1f}" for v in x[:, 0]]), copy),
+        "square": (pa.array((x[:, 3] - x[:, 3].mean()) ** 2), copy),
         "float id": (pa.array(np.arange(n) + 0.0), name),
         "decimal id": (pa.array([Decimal(i) for i in range(n)]), name),
         "list id": (pa.array([[f"P{i:05d}"] for i in range(n)]), name),

@@ -119,9 +119,10 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def copies_inputs(column: pa.ChunkedArray, x: FloatArray) -> bool:
-    """Whether a column of numbers, dates, or lists of numbers gives inputs back.
+    """Whether a column of numbers (also as text), dates, or lists of numbers gives inputs back.
 
-    It does where it correlates with one feature (as it is or by rank), or where a linear map of the
+    It does where it correlates with one feature (as it is, by rank, or with its distance from the
+    mean by rank), or where a linear map of the
     features explains it, or where a linear map of it explains the features. The maps are fitted on
     one half of the records and judged on the other.
     """
@@ -138,6 +139,8 @@ def copies_inputs(column: pa.ChunkedArray, x: FloatArray) -> bool:
     if different == 2:
         return _equal(values, inputs)
     best = np.maximum(_correlation(values, inputs), _correlation(_ranks(values), _ranks(inputs)))
+    sizes = np.abs(inputs - inputs.mean(axis=0))  # squares and absolute values give half of it back
+    best = np.maximum(best, _correlation(_ranks(values), _ranks(sizes)))
     if (best > NEAR).mean() > 0.5:
         return True
     if different <= FREQUENT:
@@ -153,6 +156,11 @@ def _matrix(column: pa.ChunkedArray) -> npt.NDArray[np.float64] | None:
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         short = pa.types.is_date32(kind) or pa.types.is_time32(kind)
         column = column.cast(pa.int32() if short else pa.int64())
+    if _is_text(kind):
+        try:
+            column = column.cast(pa.string()).cast(pa.float64())  # numbers that are written out
+        except pa.ArrowInvalid:
+            return None
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return None
