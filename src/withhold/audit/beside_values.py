@@ -11,8 +11,9 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 
 from withhold.audit.findings import METADATA, Column
@@ -27,7 +28,7 @@ _PLAIN_KEYS = {
 }
 _TYPE_WORD = re.compile(r"[\w.\-+/\[\], :=<>]{0,48}")
 _LEAVES = 15  # keys and values that pandas writes for one column, at most
-_NPY_HEADER = 4096  # bytes before the values of an array; numpy writes 128
+_NPY_HEADER = 192  # bytes before the values of an array; numpy writes 128
 _ZIP64 = b"\x01\x00"
 
 
@@ -108,9 +109,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _in_npz(path: Path) -> Iterator[str]:
     """Comments, extra fields and bytes that belong to no array."""
-    needed = {
-        a.file: int(a.dtype.itemsize * _product(a.shape)) + _NPY_HEADER for a in stored_arrays(path)
-    }
+    needed = {a.file: int(a.dtype.itemsize * _product(a.shape)) for a in stored_arrays(path)}
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if archive.comment:
@@ -122,10 +121,21 @@ def _in_npz(path: Path) -> Iterator[str]:
                 yield f"comment of '{member.filename}'"
             if member.extra and not member.extra.startswith(_ZIP64):
                 yield f"extra field of '{member.filename}'"
-            if member.file_size > needed[member.filename]:
-                yield f"bytes after the array '{member.filename}'"
+            with archive.open(member) as stream:
+                first = _read_header(stream)
+            if first > _NPY_HEADER or member.file_size > first + needed[member.filename]:
+                yield f"spare bytes of the array '{member.filename}'"
         if len({m.filename for m in members}) < len(members):
             yield "two arrays of one name"
+
+
+def _read_header(stream: IO[bytes]) -> int:
+    """The number of bytes before the values of an array."""
+    if np.lib.format.read_magic(stream) == (1, 0):
+        np.lib.format.read_array_header_1_0(stream)
+    else:
+        np.lib.format.read_array_header_2_0(stream)
+    return stream.tell()
 
 
 def _product(shape: tuple[int, ...]) -> int:
