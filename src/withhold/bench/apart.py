@@ -136,7 +136,7 @@ def _tally(channel: Channel, data: Dataset, name: str, classes: int) -> Any:
     tally = Tally(classes, len(channel.codes))
     for start in range(0, len(data), ROWS):
         rows = slice(start, start + ROWS)
-        tally.add(channel.probabilities(data.x[rows]).astype(np.float64), codes[rows])
+        tally.add(channel.draw(data.x[rows]), codes[rows])
     return tally.table
 
 
