@@ -61,7 +61,7 @@ class EqualProofResult:
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and lines: mean and spread over the seeds, in %."""
         names = list(self.recipe.measure)
-        header = ["features", "settings", "codes", *(f"{n} kept" for n in names)]
+        header = ["features", "settings", "codes", *(f"{n} read" for n in names)]
         header += [
             "later bound",
             f"later, {LINKED} linked",
@@ -86,7 +86,7 @@ class EqualProofResult:
         """What the table shows."""
         return (
             f"In %, mean ± standard deviation of {len(SEEDS)} seeds. {self.recipe.suppress}"
-            " suppressed, nothing preserved by name. kept: read from one released test record by"
+            " suppressed, nothing preserved by name. read: from one released test record by"
             " the best table of the released train records. later bound: no attacker reads more"
             " from a record that was never fitted (95 % confidence, draws counted). these rows:"
             " exact, for all rows of this release. all other labels known: an elimination attack,"

@@ -99,7 +99,8 @@ def test_given_the_preserved_value_the_code_tells_nothing_of_the_class() -> None
     who, word = base.attribute("who").codes, base.attribute("word").codes
     kept = np.random.default_rng(0).random(3000) < np.where(word == who % 4, 1.0, 0.4)
     data = base.rows(kept)
-    for settings in ({}, {"solver": "substitute"}):
+    # One network: records that it did not learn from, as with two, are not balanced exactly.
+    for settings in ({"folds": 1}, {"solver": "substitute"}):
         modifier = made(data, preserve="word", **settings)
         train = data.part("train")
         w, s = probabilities(modifier, train), train.attribute("who").codes
