@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.attribute_evidence import AttributeEvidence
+from withhold.audit.evidence import Evidence
 from withhold.audit.findings import Linked, Source, Tier
 from withhold.feasibility import Feasibility
 

@@ -25,7 +25,8 @@ from report.pieces import (
     subgroup,
     tier,
 )
-from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.attribute_evidence import AttributeEvidence
+from withhold.audit.evidence import Evidence
 from withhold.audit.findings import Map, Rung, Source
 from withhold.audit.gate import Checked, GateResult, check_gate, parse_gate
 from withhold.certificate.claims import Behind, CertifiedData, Lift, NoGroupClaim

@@ -6,8 +6,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
-from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.evidence import Evidence
 
 __all__ = ["AttributeEvidence", "Evidence", "evaluate"]
 

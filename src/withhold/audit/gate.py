@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from withhold.errors import UserError, did_you_mean, listing
 
 if TYPE_CHECKING:
-    from withhold.audit.evidence import AttributeEvidence
+    from withhold.audit.attribute_evidence import AttributeEvidence
 
 _OPS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,

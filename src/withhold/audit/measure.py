@@ -11,9 +11,9 @@ import numpy.typing as npt
 from withhold.attribute import Attribute
 from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray, Prediction, log_shares
+from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.certified import Certified
 from withhold.audit.choice import Chosen, Reading, choose
-from withhold.audit.evidence import AttributeEvidence
 from withhold.audit.findings import Rung, Tier
 from withhold.audit.linked import linked
 from withhold.audit.metrics import entropy_bits, score

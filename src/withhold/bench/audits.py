@@ -13,8 +13,9 @@ from typing import Any
 
 import withhold
 from withhold.atomic import write_bytes
+from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
-from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.evidence import Evidence
 from withhold.audit.plan import FULL
 from withhold.bench.kept import row_folder
 from withhold.bench.keys import bench_key

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from withhold.atomic import write_bytes
+from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
-from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.evidence import Evidence
 from withhold.bench.audits import row_key
 from withhold.bench.held_out import features_alone, held_out
 from withhold.bench.kept import keep_row, row_folder

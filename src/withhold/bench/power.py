@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from withhold.atomic import write_bytes
+from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
-from withhold.audit.evidence import AttributeEvidence
 from withhold.audit.pool import run_all
 from withhold.bench.release_leaks import (
     CONTROLS,

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
+from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
-from withhold.audit.evidence import AttributeEvidence
 from withhold.data.files import open_sink
 from withhold.data.worlds.leaky import LEAKY, LeakyRelease, harmless
 from withhold.dataset import Dataset

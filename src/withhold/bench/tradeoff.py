@@ -14,8 +14,8 @@ from typing import Any
 
 from withhold.atomic import write_bytes
 from withhold.audit.attackers import Attacker, MlpLarge, Nearest, Trees
+from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
-from withhold.audit.evidence import AttributeEvidence
 from withhold.bench.audits import row_key
 from withhold.bench.figure import Curve, Panel, Spot, draw_figure
 from withhold.bench.held_out import held_out

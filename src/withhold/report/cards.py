@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.attribute_evidence import AttributeEvidence
+from withhold.audit.evidence import Evidence
 from withhold.audit.findings import Tier
 from withhold.report import words
 from withhold.report.charts import Bar, Point, bars, curve, meter

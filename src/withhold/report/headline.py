@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from withhold.audit.evidence import AttributeEvidence, Evidence
+from withhold.audit.attribute_evidence import AttributeEvidence
+from withhold.audit.evidence import Evidence
 from withhold.report import words
 from withhold.report.numbers import at_most_percent, percent
 

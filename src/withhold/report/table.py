@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from withhold.audit.evidence import AttributeEvidence, Evidence
+    from withhold.audit.attribute_evidence import AttributeEvidence
+    from withhold.audit.evidence import Evidence
 from withhold.audit.findings import Column, Linked, Tier
 
 _COLOURS = {"readable": "bold red", "floor": "bold green", "blind": "bold yellow"}

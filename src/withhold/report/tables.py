@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from withhold.audit.evidence import AttributeEvidence
+from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.findings import Rung, Slice, Tier
 from withhold.report.charts import strip
 from withhold.report.numbers import bits, bits_span, percent, span

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from withhold.audit.evidence import AttributeEvidence, Evidence, Status
+from withhold.audit.attribute_evidence import AttributeEvidence, Status
+from withhold.audit.evidence import Evidence
 from withhold.report.numbers import out_of, percent, points, span
 
 STATUS: dict[Status, str] = {
