@@ -37,13 +37,13 @@ def modified(
     labels: dict[str, Attribute],
     *,
     shape: Shape,
-    nonces: npt.NDArray[np.uint64],
+    nonces: npt.NDArray[np.uint64] | None,
     name: str,
     done: int,
 ) -> tuple[FloatArray, npt.NDArray[np.int64] | None]:
     """Features x': (n, d) and, of a channel, the code of each record (n,).
 
-    nonces: (n, 2) tell equal records apart for `sample`; they depend on the row, not on its place.
+    nonces: (n, 2), for `sample`, tell equal records apart; they depend on the row, not on its place.
     """
     modifier = bundle.modifier
     if x.shape[1] != modifier.dimension:
@@ -53,7 +53,7 @@ def modified(
         )
     drawn = modifier.draw(x, labels) if isinstance(modifier, Channel) else None
     if shape == "sample":
-        assert isinstance(modifier, CodebookModifier)
+        assert isinstance(modifier, CodebookModifier) and nonces is not None
         made = modifier.sample(x, labels, nonces=nonces)
     elif drawn is not None:
         assert isinstance(modifier, Channel)

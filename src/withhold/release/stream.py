@@ -1,4 +1,4 @@
-"""A release of a file, batch by batch; memory does not grow with the data.
+"""A release of a file, batch by batch: some 50 bytes of memory a record, however wide it is.
 
 The source is read twice: once for the digests of its rows and a sample to decide on, once to be
 modified. A release of codes can take three shapes: the code's vector (like every other release), a
@@ -72,7 +72,7 @@ def release_file(
     decision = decide(subject, wishes)
     schema = _schema(layout, source, decision, shape)
     places = np.arange(n) if wishes.same_order else shuffled_places(found.digests, key)
-    counted = occurrences(found.digests) if shape == "sample" else np.zeros(n, np.uint32)
+    counted = occurrences(found.digests) if shape == "sample" else None
     certifier = Certifier(bundle)
     done = 0
     with (
@@ -84,7 +84,9 @@ def release_file(
             x = np.array(layout.read(batch, start_row=done))
             rows_here = slice(done, done + len(x))
             labels = needed_labels(bundle, batch, source.name)
-            nonces = np.stack([found.digests[rows_here], counted[rows_here].astype(np.uint64)], 1)
+            nonces = None
+            if counted is not None:
+                nonces = np.stack([found.digests[rows_here], counted[rows_here]], 1)
             try:
                 made, drawn = modified(
                     bundle, x, labels, shape=shape, nonces=nonces, name=source.name,
