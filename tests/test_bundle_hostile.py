@@ -137,7 +137,10 @@ FIELDS: dict[str, tuple[Callable[[Text], Any], str]] = {
     "no label columns": (lambda t: t["input"].update(label_columns=[]), "label_columns"),
     "other label columns": (lambda t: t["input"].update(label_columns=["id"]), "lacks secret"),
     "the label is harmless": (
-        lambda t: t["input"]["harmless"].update(secret="category"), "harmless names secret"
+        lambda t: t["input"]["harmless"].update(
+            secret={"kind": "text", "values": None}
+        ),
+        "harmless names secret",
     ),
     "nothing suppressed": (lambda t: t.update(suppress=[]), "suppress"),
     "mix below 0": (lambda t: t["modifier"].update(mix=-5), "'mix'"),

@@ -171,11 +171,11 @@ def describe_input(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]
         "multilabel": {name: list(labels) for name, labels in dataset.multilabel.items()},
         "raw": raw,
         "sha256": keyed_digest(key, dataset.digest()),
-        **_describe_columns(dataset, roles),
+        **_describe_columns(dataset, roles, key),
     }
 
 
-def _describe_columns(dataset: Dataset, roles: Roles) -> dict[str, Any]:
+def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
     """Which columns tell of the suppressed attributes, and which were measured harmless."""
     labels = {c for n in roles.suppress for c in (n, *dataset.multilabel.get(n, ()))}
     names = [c for c in dataset.table.column_names if c not in labels | {RECORD, dataset.group}]
@@ -187,6 +187,7 @@ def _describe_columns(dataset: Dataset, roles: Roles) -> dict[str, Any]:
         [dataset.attribute(n) for n in roles.suppress],
         x=dataset.x,
         groups=None if dataset.group in roles.suppress else dataset.group_codes,
+        key=key,
     )
 
 

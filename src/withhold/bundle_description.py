@@ -22,6 +22,15 @@ class _Checked(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+class HarmlessColumn(_Checked):
+    """A column that was measured to tell nothing."""
+
+    kind: str
+    values: tuple[str, ...] | None = Field(
+        description="keyed digests of what occurred in it; null where that was too much"
+    )
+
+
 class FitInput(_Checked):
     """The data of a fit, and how it was read."""
 
@@ -35,8 +44,8 @@ class FitInput(_Checked):
     raw: str | None
     checked: Names
     tells: dict[str, dict[str, Share]]
-    harmless: dict[str, str] = Field(
-        default_factory=dict, description="columns measured to tell nothing, and their kinds"
+    harmless: dict[str, HarmlessColumn] = Field(
+        default_factory=dict, description="columns measured to tell nothing"
     )
     sha256: Digest = Field(description="of the data, keyed: only a holder of the key can compare")
 
@@ -49,7 +58,7 @@ class MediaInput(_Checked):
     columns: Names
     where: dict[str, Any]
     tells: dict[str, dict[str, Share]] = Field(default_factory=dict)
-    harmless: dict[str, str] = Field(default_factory=dict)
+    harmless: dict[str, HarmlessColumn] = Field(default_factory=dict)
     sha256: Digest = Field(description="of the media, keyed: only a holder of the key can compare")
 
 

@@ -76,14 +76,14 @@ def fit_media(
         "columns": collection.schema.names,
         "where": where or {},
         "sha256": keyed_digest(own, collection.digest()),
-        **_describe_labels(collection, roles),
+        **_describe_labels(collection, roles, own),
     }
     return MediaBundle(
         CLASSICAL[method](settings, own), collection.kind, roles, seed, said, versions()
     )
 
 
-def _describe_labels(collection: Collection, roles: Roles) -> dict[str, Any]:
+def _describe_labels(collection: Collection, roles: Roles, key: bytes) -> dict[str, Any]:
     """Which labels tell of the suppressed attributes, and which were measured harmless."""
     table = collection.labels()
     if table is None or not set(roles.suppress) <= set(table.column_names):
@@ -96,7 +96,7 @@ def _describe_labels(collection: Collection, roles: Roles) -> dict[str, Any]:
     except UserError:  # a column that is no label: nothing can be measured against it
         return {}
     others = table.select([n for n in table.column_names if n not in roles.suppress])
-    found = describe_columns(others, attributes, x=None, groups=None)
+    found = describe_columns(others, attributes, x=None, groups=None, key=key)
     return {"harmless": found["harmless"], "tells": found["tells"]}
 
 

@@ -111,14 +111,14 @@ def test_the_verdict_adds_what_is_certified():
     plain = evidence(a=found(0.1), b=found(0.1)).verdict
     proved = found(0.1, certificate=certified(0.25))
     said = (
-        "; certified: no attacker reads a of more than 25.0 % of single records (confidence 95 %,"
-        " 6,000 records, unsigned)"
+        "; an unsigned certificate says: no attacker reads a of more than 25.0 % of single records"
+        " (confidence 95 %, 6,000 records, give --key to check who says it)"
     )
     assert evidence(a=proved, b=found(0.1)).verdict == plain + said
     both = evidence(a=proved, b=found(0.1, certificate=certified(0.5))).verdict
     assert "reads a of more than 25.0 %, b of more than 50.0 % of single records" in both
     unchecked = found(0.1, certificate=certified(0.25, checked=False))
-    assert "unsigned, not checked against the release)" in evidence(a=unchecked).verdict
+    assert "who says it, not checked against the release)" in evidence(a=unchecked).verdict
     # A bound of 100 % says nothing.
     assert (
         evidence(a=found(0.1, certificate=certified(1.0))).verdict == evidence(a=found(0.1)).verdict

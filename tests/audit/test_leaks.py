@@ -76,6 +76,17 @@ def test_a_copy_of_the_secret_fails_in_plain_words_whatever_the_gate_asks(tmp_pa
     assert not found.gate.passed
 
 
+def test_columns_that_tell_together_alone_are_named_together(tmp_path):
+    found = audited(LEAKY["xor_of_columns"](1500, others=30, seed=4), tmp_path)
+    read = found.attributes["label"].column
+    assert read.column == "left with right"
+    assert read.accuracy == pytest.approx(0.95, abs=0.03)
+    assert "column 'left with right'" in found.verdict
+    listed = {c.name: c.kind for c in found.columns}
+    assert listed["left with right"] == "columns together"
+    assert not found.attributes["label"].tiers["informed"].accuracy > 0.6
+
+
 def test_untouched_rows_are_counted_part_by_part(tmp_path):
     made = LEAKY["untouched_train"](n=2000, seed=5)
     rounded = LeakyRelease(

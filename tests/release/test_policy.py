@@ -48,6 +48,7 @@ def subject(data: Dataset, bundle: Bundle) -> Subject:
         x=data.x,
         harmless=bundle.input["harmless"],
         tells=bundle.tells,
+        key=bundle.modifier.key,
     )
 
 
@@ -119,7 +120,7 @@ def test_unknown_columns_are_named(data: Dataset, bundle: Bundle) -> None:
 def test_without_labels_only_what_the_fit_measured_leaves(data: Dataset, bundle: Bundle) -> None:
     later = dataset(seed=1, new=np.arange(1200) % 3).without(["gender"])
     released = bundle.release(later)
-    assert released.schema.names == ["x", *HARMLESS]
+    assert released.schema.names == ["x", "digit", "weather", "tags"]
     assert "no labels of gender here" in released.left_out["new"]
     text = pa.array([f"w{v}" for v in later.table["weather"].to_pylist()])
     changed = bundle.release(later.with_column("weather", text))
@@ -178,8 +179,13 @@ def test_multilabel_attributes_go_with_their_columns() -> None:
         assert "tells" in released.left_out["list"]
 
 
-def test_a_bundle_remembers_what_was_measured(bundle: Bundle, tmp_path: Path) -> None:
+def test_a_bundle_remembers_what_was_measured(
+    data: Dataset, bundle: Bundle, tmp_path: Path
+) -> None:
     assert set(bundle.input["harmless"]) == set(HARMLESS)
+    values = {n: c["values"] for n, c in bundle.input["harmless"].items()}
+    assert len(values["weather"]) == len(set(data.table["weather"].to_pylist()))
+    assert values["temp"] is None
     save_bundle(bundle, tmp_path / "b")
     assert load_bundle(tmp_path / "b").input["harmless"] == bundle.input["harmless"]
 
@@ -270,6 +276,18 @@ def test_labels_that_are_too_few_do_not_let_the_fit_decide(bundle: Bundle) -> No
         dataset(seed=5).rows(np.flatnonzero(dataset(seed=5).attribute("gender").codes))
     )
     assert "too few labels of 'gender'" in one.left_out["weather"]
+
+
+def test_without_labels_a_column_leaves_with_the_values_of_the_fit_alone(
+    data: Dataset, bundle: Bundle
+) -> None:
+    """A column of the same name may hold something else by now, and nothing here can tell."""
+    later = data.without(["gender"])
+    assert "weather" in bundle.release(later).schema.names
+    sex = data.attribute("gender").codes + 7
+    other = bundle.release(later.with_column("weather", pa.array(sex)))
+    assert "values that it did not have in the fit" in other.left_out["weather"]
+    assert "too many values to compare" in other.left_out["temp"]
 
 
 def test_the_certificate_names_what_leaves_on_the_word_of_the_fit(data: Dataset) -> None:

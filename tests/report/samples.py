@@ -139,7 +139,7 @@ def proved(bound: float = 0.031, informed: float = 0.019, **others: Any) -> Evid
             original=0.99,
             classes=60,
             linked=linked({5: 0.02, 20: 0.0333}),
-            certificate=certified(bound, checked=checked, **others),
+            certificate=certified(bound, checked=checked, verified=True, **others),
         ),
         "digit": found("preserve", informed=0.95, ignorant=0.93, original=0.997),
     }
@@ -163,7 +163,7 @@ def certified_release(**others: Any) -> Evidence:
             ),
             subgroup=subgroup(0.05, 0.0167),
             smallest_leak=0.021,
-            certificate=certified(release=given(), **others),
+            certificate=certified(release=given(), verified=signed == "verified", **others),
         ),
         "digit": found("preserve", informed=0.95, ignorant=0.93, original=0.997),
         "accent": found("hidden", informed=0.71, ignorant=0.6, original=0.99, classes=16),

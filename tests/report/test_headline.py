@@ -151,7 +151,10 @@ def test_nothing_is_proved_for_other_people() -> None:
 def test_a_certificate_is_signed_or_unsigned() -> None:
     assert "signature checked" in first_screen(render(samples.certified_release()))
     page = render(samples.certified_release(signature="unsigned"))
-    assert "Certificate (unsigned)" in first_screen(page)
+    told = first_screen(page)
+    assert "Certificate (unsigned)" in told
+    assert "Proved: no attacker names it for more than 2.1 % of these records. Its" in told
+    assert "certificate, whose signature was not checked, says: no attacker names it" in told
     assert "Unsigned. No key was given" in text_of(page)
 
 

@@ -1,4 +1,4 @@
-"""Every column of a release: what each tells of what was suppressed, alone and all together."""
+"""Every column of a release: what each tells of what was suppressed, alone and together."""
 
 from __future__ import annotations
 
@@ -23,11 +23,20 @@ from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question
 from withhold.audit.split import Parts, Rows
 from withhold.audit.views import Views
-from withhold.columns import EncodedColumn, encode_column, how_well_it_tells, is_copy
+from withhold.columns import (
+    EncodedColumn,
+    Telling,
+    columns_to_pair,
+    encode_column,
+    how_well_it_tells,
+    is_copy,
+    telling_sets,
+)
 from withhold.columns.tells import LEVEL
 from withhold.tables import RECORD
 
 _ROWS, _ROWS_QUICK = 9_000, 4_000
+TOGETHER = " with "  # between the names of columns that tell together
 _TOGETHER = (Prior(), Logistic(strengths=(0.01, 0.3)), Trees(rounds=60, patience=5, budget=1e8))
 
 
@@ -85,20 +94,10 @@ class Columns:
             told = how_well_it_tells(one, attribute, seed=seed)
             if told.tells is None:
                 continue
-            n, guess = int(attribute.known.sum()), max(least, told.majority)
             # All columns together raise a false alarm no oftener than one tier does.
             sure = told.chance < min(LEVEL, (1 - SURE) / len(self.encoded))
-            found[name] = ColumnRead(
-                column=name,
-                records=n,
-                accuracy=told.accuracy,
-                ci=_interval(told.accuracy, n),
-                least=told.lower if sure else min(told.lower, guess),
-                floor=guess,
-                attacker=told.by,
-                bits=max(told.bits, 0.0),
-                tells=bool(told.tells),
-            )
+            found[name] = _read(name, told, attribute, least, sure=sure)
+        found |= self._sets(attribute, found, least, seed)
         if self.place is not None:
             level = 1 - LEVEL
             placed = order.read_order(
@@ -106,6 +105,25 @@ class Columns:
             )
             if placed is not None:
                 found[order.NAME] = placed
+        return found
+
+    def _sets(
+        self, attribute: Attribute, alone: dict[str, ColumnRead], least: float, seed: int
+    ) -> dict[str, ColumnRead]:
+        """Pairs and triples of columns that tell together and not alone, as an XOR does."""
+        quiet = {
+            n: one
+            for n, one in self.encoded.items()
+            if n in alone and not alone[n].tells and n != precision.NAME
+        }
+        for name in list(quiet)[columns_to_pair(quiet, [attribute]) :]:
+            del quiet[name]
+        found = {}
+        for names, told in telling_sets(quiet, [attribute], seed=seed):
+            joined = TOGETHER.join(names)
+            found[joined] = _read(joined, told, attribute, least, sure=True)
+            for name in names:
+                del quiet[name]  # one set says enough of it
         return found
 
     def together(self, question: Question, *, seed: int) -> Tier | None:
@@ -137,10 +155,13 @@ class Columns:
 
     def summary(self, read: dict[str, dict[str, ColumnRead]]) -> tuple[Column, ...]:
         """Every column of the release, attacked or not, and what it tells of each attribute."""
-        names = [*self.encoded, *([order.NAME] if self.place is not None else [])]
-        kinds = {n: one.kind for n, one in self.encoded.items()} | {order.NAME: "place in the file"}
+        kinds = {n: one.kind for n, one in self.encoded.items()}
+        if self.place is not None:
+            kinds[order.NAME] = "place in the file"
+        for columns in read.values():
+            kinds |= {name: "columns together" for name in columns if name not in kinds}
         found = []
-        for name in names:
+        for name in kinds:
             tells = {a: columns[name] for a, columns in read.items() if name in columns}
             why = "" if tells or not read else "too few labelled records"
             found.append(
@@ -185,6 +206,24 @@ def worst_column(found: dict[str, ColumnRead]) -> ColumnRead | None:
 
 def _varies(one: EncodedColumn) -> bool:
     return one.distinct > 1 or bool((one.codes < 0).any() and (one.codes >= 0).any())
+
+
+def _read(
+    name: str, told: Telling, attribute: Attribute, floor: float, *, sure: bool
+) -> ColumnRead:
+    """What a column or a set of columns tells, beside the best guess without it."""
+    n, guess = int(attribute.known.sum()), max(floor, told.majority)
+    return ColumnRead(
+        column=name,
+        records=n,
+        accuracy=told.accuracy,
+        ci=_interval(told.accuracy, n),
+        least=told.lower if sure else min(told.lower, guess),
+        floor=guess,
+        attacker=told.by,
+        bits=max(told.bits, 0.0),
+        tells=bool(told.tells) or sure,
+    )
 
 
 def _certain(name: str, one: EncodedColumn, attribute: Attribute, guess: float) -> ColumnRead:

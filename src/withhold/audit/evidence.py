@@ -184,11 +184,20 @@ class Evidence(Finding):
         bounds = ", ".join(f"{n} of more than {at_most(c.at_most)} %" for n, c in proved.items())
         one = next(iter(proved.values()))
         doubt = "" if one.checked else ", not checked against the release"
-        signed = self.certificate is not None and self.certificate.signature == "verified"
-        seal = "signature checked" if signed else "unsigned"
+        if self.certificate is not None and self.certificate.signature == "verified":
+            says, seal = "certified", "signature checked"
+        else:
+            says, seal = "an unsigned certificate says", "give --key to check who says it"
+        counted = [
+            f"{n} of more than {at_most(c.release.one)} %"
+            for n, c in proved.items()
+            if c.release is not None and c.recounted is not None
+        ]
+        these = f"counted: no attacker reads {', '.join(counted)} of these records, one by one"
         return [
             *broken,
-            f"certified: no attacker reads {bounds} of single records"
+            *([these] if counted else []),
+            f"{says}: no attacker reads {bounds} of single records"
             f" (confidence {100 * one.confidence:g} %, {one.stated_units}, {seal}{doubt})",
             *unproved,
         ]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from withhold.attribute import Attribute
 from withhold.columns.beside import tells_beside
 from withhold.columns.encode import EncodedColumn, encode_column
+from withhold.columns.known_values import value_digests
 from withhold.columns.rules import structural_reason, uncheckable
 from withhold.columns.tells import Telling, how_well_it_tells, is_copy
 from withhold.columns.together import tells_together
@@ -108,15 +109,23 @@ def describe_columns(
     *,
     x: npt.NDArray[np.float32] | None,
     groups: npt.NDArray[np.int64] | None,
+    key: bytes,
 ) -> dict[str, Any]:
-    """For the bundle: columns that the fit measured harmless, those that tell, and all checked."""
+    """For the bundle: columns that the fit measured harmless, those that tell, and all checked.
+
+    Of harmless columns with few values their keyed digests are kept beside the kind.
+    """
     found = measure_columns(table, attributes, x=x, groups=groups) if attributes else {}
     tells: dict[str, dict[str, float]] = {}
     for name, one in found.items():
         if one.told is not None and not one.harmless:
             tells.setdefault(one.told.attribute, {})[name] = round(one.told.accuracy, 6)
     return {
-        "harmless": {n: kind_of(table[n].type) for n, one in found.items() if one.harmless},
+        "harmless": {
+            n: {"kind": kind_of(table[n].type), "values": value_digests(table[n], key)}
+            for n, one in found.items()
+            if one.harmless
+        },
         "checked": [n for n, one in found.items() if one.rule not in ("unchecked", "untried")],
         "tells": tells,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb
 
@@ -37,16 +37,38 @@ def tells_together(
     Where there are too many pairs to try, the last columns are left out with None.
     alone: {column: the chance of what it tells alone}.
     """
-    bins = {n: binned(c) for n, c in encoded.items()}
-    labels = [y for a in attributes for y in (a.codes.T if a.multilabel else [a.codes])]
-    allowed = _most(bins, labels)
+    allowed = columns_to_pair(encoded, attributes)
     out: dict[str, Telling | None] = dict.fromkeys(list(encoded)[allowed:])
     left = {n: c for n, c in encoded.items() if n not in out}
-    level = LEVEL / 3
+
+    def leave_out(names: Iterable[str], told: Telling) -> None:
+        worst = min(names, key=lambda n: alone.get(n, 1.0))
+        out[worst] = told
+        del left[worst]
+
+    for names, told in telling_sets(left, attributes, seed=seed):
+        leave_out(names, told)
+    while len(left) > 1:
+        whole = _worst(_stacked(list(left.values())), attributes, seed)
+        if whole is None or whole.chance >= LEVEL / 3:
+            break
+        leave_out(left, whole)
+    return out
+
+
+def telling_sets(
+    left: Mapping[str, EncodedColumn], attributes: Sequence[Attribute], *, seed: int = 0
+) -> Iterator[tuple[tuple[str, ...], Telling]]:
+    """The pairs and, where there are few, triples of columns that tell something.
+
+    Columns may be taken from `left` between two of them: no later set has those.
+    """
+    bins = {n: binned(c) for n, c in left.items()}
+    labels = _labels(attributes)
     for size, most in ((2, PAIRS), (3, TRIPLES)):
         tried = comb(len(left), size)
         if size == 3 and (tried > most or tried * _cost(bins, labels, 3) > WORK):
-            break
+            return
         for names in combinations(list(left), size):
             if not set(names) <= set(left):
                 continue
@@ -54,24 +76,19 @@ def tells_together(
             if tried > SETS and not any(_dependent(codes, y) for y in labels):
                 continue
             told = _worst(_joined(codes), attributes, seed)
-            if told is not None and told.chance < level / tried:
-                worst = min(names, key=lambda n: alone.get(n, 1.0))
-                out[worst] = told
-                del left[worst]
-    while len(left) > 1:
-        told = _worst(_stacked(list(left.values())), attributes, seed)
-        if told is None or told.chance >= level:
-            break
-        worst = min(left, key=lambda n: alone.get(n, 1.0))
-        out[worst] = told
-        del left[worst]
-    return out
+            if told is not None and told.chance < LEVEL / 3 / tried:
+                yield names, told
 
 
-def _most(bins: Mapping[str, Codes], labels: Sequence[Codes]) -> int:
-    """How many columns can be tried pair by pair."""
-    most = min(PAIRS, WORK / max(_cost(bins, labels, 2), 1))
+def columns_to_pair(encoded: Mapping[str, EncodedColumn], attributes: Sequence[Attribute]) -> int:
+    """How many columns can be tried pair by pair in the time there is."""
+    bins = {n: binned(c) for n, c in encoded.items()}
+    most = min(PAIRS, WORK / max(_cost(bins, _labels(attributes), 2), 1))
     return int((1 + np.sqrt(1 + 8 * most)) // 2)
+
+
+def _labels(attributes: Sequence[Attribute]) -> list[Codes]:
+    return [y for a in attributes for y in (a.codes.T if a.multilabel else [a.codes])]
 
 
 def _cost(bins: Mapping[str, Codes], labels: Sequence[Codes], size: int) -> float:

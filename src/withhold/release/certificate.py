@@ -93,8 +93,8 @@ def _notes(decision: Decision, same_order: bool) -> list[str]:
     if measured:
         found.append(
             f"Columns {', '.join(measured)} leave because they were measured to tell nothing of the"
-            " suppressed attributes, alone, together and beside the code. This is a measurement and"
-            " not a proof."
+            " suppressed attributes, alone, in pairs, all at once and beside the code. This is a"
+            " measurement and not a proof."
         )
     fitted = [c.column for c in decision.columns if c.leaves and c.rule == "fitted"]
     if fitted:

@@ -47,5 +47,6 @@ def decide_media(
         preserve=bundle.roles.preserve,
         harmless=bundle.input.get("harmless", {}),
         tells=bundle.input.get("tells", {}),
+        key=bundle.modifier.key,
     )
     return decide(subject, wishes)

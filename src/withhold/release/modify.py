@@ -43,7 +43,7 @@ def modified(
 ) -> tuple[FloatArray, npt.NDArray[np.int64] | None]:
     """Features x': (n, d) and, of a channel, the code of each record (n,).
 
-    nonces: (n, 2), for `sample`, tell equal records apart; they depend on the row, not on its place.
+    nonces: (n, 2), for `sample`, tell equal records apart; they do not depend on the row's place.
     """
     modifier = bundle.modifier
     if x.shape[1] != modifier.dimension:
@@ -53,7 +53,8 @@ def modified(
         )
     drawn = modifier.draw(x, labels) if isinstance(modifier, Channel) else None
     if shape == "sample":
-        assert isinstance(modifier, CodebookModifier) and nonces is not None
+        assert isinstance(modifier, CodebookModifier)
+        assert nonces is not None
         made = modifier.sample(x, labels, nonces=nonces)
     elif drawn is not None:
         assert isinstance(modifier, Channel)

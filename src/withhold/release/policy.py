@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.attribute import Attribute, encode, gather
-from withhold.columns import Measured, kind_of, measure_columns
+from withhold.columns import Measured, kind_of, measure_columns, only_known_values
 from withhold.errors import UserError, did_you_mean
 from withhold.release.wishes import Wishes
 from withhold.tables import RECORD, encode_any
@@ -63,8 +64,8 @@ class Subject:
     schema: all columns of the source; made: those that the method makes (features or media);
     table: a sample of the other columns; x: (m, d) the original features of the first m records
     of the sample; code: (m,) their released codes, of a method that has codes; harmless: columns
-    that the fit measured to tell nothing, and their kinds; tells: columns that the fit found to
-    tell, with the accuracy.
+    that the fit measured to tell nothing, with their kinds and digests of their values under
+    `key`; tells: columns that the fit found to tell, with the accuracy.
     """
 
     name: str
@@ -78,8 +79,9 @@ class Subject:
     multilabel: Mapping[str, Sequence[str]] = field(default_factory=dict)
     x: FloatArray | None = None
     code: npt.NDArray[np.int64] | None = None
-    harmless: Mapping[str, str] = field(default_factory=dict)
+    harmless: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tells: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    key: bytes = b""
 
 
 def decide(subject: Subject, wishes: Wishes) -> Decision:
@@ -87,7 +89,8 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
 
     What the method made leaves. Suppressed columns and copies of them leave with `keep_labels`
     alone. Of the others those leave that were measured to tell nothing of any suppressed attribute
-    on these records or, where these have no labels at all, in the fit; and those named in `keep`.
+    on these records or, where these have no labels at all and the column has the values that it
+    had then, in the fit; and those named in `keep`.
     """
     names = [n for n in subject.schema.names if n != RECORD]
     for asked in (*wishes.keep, *wishes.drop):
@@ -204,8 +207,21 @@ def _by_measure(
             )  # fmt: skip
     if not absent:
         return ColumnDecision(name, True, "harmless", measured.reason)
-    if subject.harmless.get(name) == kind_of(subject.schema.field(name).type):
-        return ColumnDecision(name, True, "fitted", "told nothing in the data of the fit")
     missing = ", ".join(absent)
-    why = f"could not be checked: no labels of {missing} here, and not measured in the fit"
+    unlike = _unlike_the_fit(name, subject)
+    if unlike is None:
+        return ColumnDecision(name, True, "fitted", "told nothing in the data of the fit")
+    why = f"could not be checked: no labels of {missing} here, and {unlike}"
     return ColumnDecision(name, False, "unchecked", why)
+
+
+def _unlike_the_fit(name: str, subject: Subject) -> str | None:
+    """Why what the fit measured says nothing of this column; None where it has the same values."""
+    fitted = subject.harmless.get(name)
+    if fitted is None or fitted["kind"] != kind_of(subject.schema.field(name).type):
+        return "not measured in the fit"
+    if fitted["values"] is None:
+        return "too many values to compare them with those of the fit"
+    if not only_known_values(subject.table[name], fitted["values"], subject.key):
+        return "it has values that it did not have in the fit"
+    return None

@@ -167,6 +167,7 @@ def subject_of(
         code=code,
         harmless=bundle.input.get("harmless", {}),
         tells=bundle.tells,
+        key=bundle.modifier.key,
     )
 
 

@@ -85,7 +85,7 @@ def proved(a: AttributeEvidence) -> Markup | None:
                 "{}o attacker names it for more than {} of later records like these"
                 " (confidence {:g} %)."
             ).format(
-                "N" if said else "Proved: n",
+                _who_says(found.verified, first=not said),
                 _bold(at_most_percent(found.stated)),
                 100 * found.confidence,
             )
@@ -95,6 +95,13 @@ def proved(a: AttributeEvidence) -> Markup | None:
             at_most_percent(1.0)
         )
     return Markup(" ").join(said)
+
+
+def _who_says(verified: bool, *, first: bool) -> str:
+    """The start of a sentence about later records: nothing here can count them again."""
+    if not verified:
+        return "Its certificate, whose signature was not checked, says: n"
+    return "Proved: n" if first else "N"
 
 
 def alarms(evidence: Evidence) -> list[Markup]:

@@ -65,6 +65,22 @@ def renamed_copy(n: int = 4000, *, d: int = 16, seed: int = 0) -> LeakyRelease:
 
 
 @_leaky
+def xor_of_columns(
+    n: int = 4000, *, d: int = 16, others: int = 10, flip: float = _FLIP, seed: int = 0
+) -> LeakyRelease:
+    """Two columns that tell nothing each are equal where the label is 0, but for `flip`.
+
+    They are the last of `others` columns of coins.
+    """
+    rng, label, split = _dealt(n, d, seed)
+    shown = label ^ (rng.random(n) < flip)
+    first = rng.integers(2, size=n)
+    coins = {f"c{i}": rng.integers(3, size=n).tolist() for i in range(others)}
+    columns = pa.table(coins | {"left": first.tolist(), "right": (first ^ shown).tolist()})
+    return _release(label, split, _noise(rng, n, d), columns, 1 - flip, "column", rng)
+
+
+@_leaky
 def below_float32(
     n: int = 4000, *, d: int = 16, flip: float = _FLIP, seed: int = 0
 ) -> LeakyRelease:

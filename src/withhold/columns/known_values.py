@@ -1,0 +1,30 @@
+"""The values of a column in the fit, so that another of its name is not taken for it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+MANY = 256  # values beyond which they are not remembered
+
+
+def value_digests(column: pa.ChunkedArray, key: bytes) -> list[str] | None:
+    """A keyed digest of each value that occurs, missing included; None where there are many."""
+    values: set[str] = set()
+    for chunk in column.chunks:
+        distinct = chunk if pa.types.is_nested(chunk.type) else chunk.unique()
+        values |= {str(v) for v in distinct.to_pylist()}
+        if len(values) > MANY:
+            return None
+    return sorted(
+        hashlib.blake2b(v.encode(), key=key, digest_size=8, person=b"column value").hexdigest()
+        for v in values
+    )
+
+
+def only_known_values(column: pa.ChunkedArray, known: Sequence[str] | None, key: bytes) -> bool:
+    """Whether every value occurred in the fit; False where the fit did not remember them."""
+    found = value_digests(column, key)
+    return found is not None and known is not None and set(found) <= set(known)
