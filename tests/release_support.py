@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from withhold.bundle.media import MediaBundle, fit_media
 from withhold.media.collect import Collection, open_media
-from withhold.media_bundle import MediaBundle, fit_media
-from withhold.roles import Roles
+from withhold.records.roles import Roles
 
 Pixels = npt.NDArray[np.uint8]
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.data.worlds import World
-from withhold.dataset import Dataset
-from withhold.progress import Stage
+from withhold.core.progress import Stage
+from withhold.datasets.worlds import World
+from withhold.records.dataset import Dataset
 
 # A `mass` that trains in a fraction of a second.
 TINY: dict[str, Any] = {

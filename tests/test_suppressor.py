@@ -22,9 +22,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from support import TINY, Interrupted, Recorder, codes, mixed, of_world
 from withhold import Dataset, Suppressor, load
-from withhold.data.worlds import two_attributes
-from withhold.errors import UserError
-from withhold.nets.device import threads
+from withhold.core.errors import UserError
+from withhold.datasets.worlds import two_attributes
+from withhold.learn.nets.device import threads
 
 FloatArray = npt.NDArray[np.float32]
 COLUMNS = list("abcdefg")

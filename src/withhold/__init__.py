@@ -2,38 +2,64 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from withhold.audit.evaluate import evaluate as audit
-    from withhold.bundle import load_bundle as load
+    from withhold.actions.audit import audit
+    from withhold.bundle.bundle import load_bundle as load
     from withhold.certificate.certify import certify
-    from withhold.dataset import Dataset
+    from withhold.records.dataset import Dataset
     from withhold.suppressor import Suppressor
 
 __all__ = ["Dataset", "Suppressor", "__version__", "audit", "certify", "load"]
 
 _WHERE = {
-    "Dataset": ("withhold.dataset", "Dataset"),
+    "Dataset": ("withhold.records.dataset", "Dataset"),
     "Suppressor": ("withhold.suppressor", "Suppressor"),
+    "audit": ("withhold.audit", None),
     "certify": ("withhold.certificate.certify", "certify"),
-    "load": ("withhold.bundle", "load_bundle"),
+    "load": ("withhold.bundle.bundle", "load_bundle"),
 }
+_ACTIONS = {"audit": "withhold.actions.audit"}  # packages that share the name of an action
 
 
 def __getattr__(name: str) -> Any:
     # Public names are imported when first used: `withhold --help` must not wait for torch.
-    from importlib import import_module
-
-    if name == "audit":  # the package itself can be called
-        return import_module("withhold.audit")
     if name not in _WHERE:
         raise AttributeError(f"module 'withhold' has no attribute '{name}'")
     module, attribute = _WHERE[name]
-    return getattr(import_module(module), attribute)
+    found = import_module(module)
+    return found if attribute is None else getattr(found, attribute)
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Action(ModuleType):
+    """A package that can be called: `withhold.audit(...)` is the action of that name."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__wrapped__(*args, **kwargs)
+
+    @property
+    def __wrapped__(self) -> Any:  # what `inspect.signature` and `help` follow
+        name = self.__name__.rpartition(".")[2]
+        return getattr(import_module(_ACTIONS[name]), name)
+
+
+class _FrontDoor(ModuleType):
+    """Importing a subpackage sets it as an attribute here; one named as an action gets its call."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _ACTIONS and type(value) is ModuleType:
+            value.__class__ = _Action
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor

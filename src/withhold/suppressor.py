@@ -12,14 +12,14 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from withhold.bundle import Bundle, load_bundle, save_bundle
-from withhold.dataset import Dataset
-from withhold.errors import UserError, listing
-from withhold.fitting import fit_bundle
+from withhold.actions.fit import fit_bundle
+from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
+from withhold.core.errors import UserError, listing
+from withhold.core.progress import Progress
 from withhold.methods import Journal
-from withhold.progress import Progress
-from withhold.roles import Roles
-from withhold.splits import assign_parts
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
+from withhold.records.splits import assign_parts
 
 
 class _DatasetFirst:
@@ -64,13 +64,13 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
     key : the secret key of the draws and signatures: the path of a file with 32 bytes or 64
         hexadecimal digits, or 32 bytes. Random by default, so two fits then differ in their draws.
         Prefer a file: the `repr` of an estimator shows its parameters.
-    progress : where to say how far it is, e.g. `withhold.progress.Lines()`; silent by default.
+    progress : where to say how far it is, e.g. `withhold.core.progress.Lines()`; silent by default.
     checkpoints : a folder to resume an interrupted fit from.
 
     Examples
     --------
     >>> from withhold import Dataset, Suppressor
-    >>> from withhold.data.worlds import two_attributes
+    >>> from withhold.datasets.worlds import two_attributes
     >>> world = two_attributes(400, 8, separation_suppress=2.0, separation_preserve=2.0, seed=0)
     >>> data = Dataset.from_arrays(world.x, world.attributes)
     >>> s = Suppressor(suppress=["secret"], preserve=["useful"], method="noise")

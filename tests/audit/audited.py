@@ -10,8 +10,8 @@ import numpy as np
 from withhold.audit import evaluate
 from withhold.audit.attackers import Logistic, Mlp, Prior
 from withhold.audit.evidence import Evidence
-from withhold.data.worlds import World, gaussian
-from withhold.dataset import Dataset
+from withhold.datasets.worlds import World, gaussian
+from withhold.records.dataset import Dataset
 
 # Attackers that are quick, and strong enough for what leaks plainly.
 LINEAR = (Logistic(),)

@@ -7,7 +7,7 @@ from typing import Any
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evidence import Evidence
 from withhold.audit.findings import Linked, Source, Tier
-from withhold.feasibility import Feasibility
+from withhold.records.feasibility import Feasibility
 
 
 def tier(accuracy: float, width: float = 0.02, **more: Any) -> Tier:

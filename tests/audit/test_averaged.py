@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit, softmax
 
-from withhold.attribute import Attribute
 from withhold.audit.attack import Outcome
 from withhold.audit.averaged import averaged, by_source, is_of_sources, mean_of_sources
 from withhold.audit.split import Parts
-from withhold.dataset import Dataset
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
 
 from .audited import audit
 

@@ -15,7 +15,7 @@ from support import of_world
 from withhold.audit.attackers import Prior
 from withhold.audit.beside_values import beside_values
 from withhold.audit.findings import METADATA
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
 
 
 @pytest.fixture(scope="module")

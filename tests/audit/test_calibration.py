@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from withhold.attribute import Attribute
 from withhold.audit.calibration import calibrated, temperature
 from withhold.audit.metrics import cross_entropy_bits
+from withhold.records.attribute import Attribute
 
 
 def drawn(n=4000, k=4, sureness=1.0, seed=0):

@@ -10,15 +10,15 @@ from audit.published import fits
 from support import of_world
 from withhold import audit as front_door
 from withhold import certify
+from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Prior
 from withhold.audit.evidence import Evidence, schema
 from withhold.certificate import Certificate
 from withhold.certificate.bound import upper_bound
 from withhold.certificate.words import at_most
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.roles import Roles
+from withhold.core.errors import UserError
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 ROLES = Roles.of("secret", "useful")
 

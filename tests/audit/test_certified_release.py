@@ -9,13 +9,13 @@ import pytest
 
 from audit.audited import audit, world
 from support import of_world
+from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Prior
 from withhold.certificate.bound import upper_bound
 from withhold.certificate.release_file import ReleaseCertificate
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.roles import Roles
+from withhold.core.errors import UserError
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from withhold.attribute import Attribute
 from withhold.audit.attack import Outcome
 from withhold.audit.choice import Reading, choose
 from withhold.audit.metrics import accuracy
+from withhold.records.attribute import Attribute
 
 RNG = np.random.default_rng(0)
 VAL = Attribute("a", "categorical", ("0", "1"), np.arange(400) % 2)

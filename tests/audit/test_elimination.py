@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit.elimination import eliminate, eliminate_from
+from withhold.records.attribute import Attribute
 
 
 def attribute(name: str, codes: np.ndarray, classes: int) -> Attribute:

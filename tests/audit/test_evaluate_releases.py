@@ -10,8 +10,8 @@ from support import of_world
 from withhold import audit as front_door
 from withhold.audit import evaluate
 from withhold.audit.attackers import Prior
-from withhold.data.worlds import gaussian
-from withhold.dataset import Dataset
+from withhold.datasets.worlds import gaussian
+from withhold.records.dataset import Dataset
 
 
 @pytest.fixture(scope="module")

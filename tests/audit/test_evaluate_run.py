@@ -15,7 +15,7 @@ from withhold.audit import pool
 from withhold.audit.attack import Limits
 from withhold.audit.attackers import Logistic, Mlp
 from withhold.audit.evidence import Evidence, schema
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
 
 TINY = Mlp(hidden=(8,), epochs=2, steps=20)
 

@@ -10,11 +10,11 @@ import pytest
 
 from audit.audited import LINEAR, QUICK, Spy, audit, world
 from support import of_world
-from withhold.attribute import Attribute, combine
 from withhold.audit.attackers import Prior, Trees
-from withhold.data.worlds import gaussian
-from withhold.dataset import Dataset
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.datasets.worlds import gaussian
+from withhold.records.attribute import Attribute, combine
+from withhold.records.dataset import Dataset
 
 
 def below(t: float) -> float:

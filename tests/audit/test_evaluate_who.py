@@ -9,8 +9,8 @@ import pytest
 from audit.audited import LINEAR, Blind, Spy, audit, numbered, world
 from support import of_world
 from withhold.audit.views import Views
-from withhold.dataset import Dataset
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.records.dataset import Dataset
 
 
 def test_attackers_never_see_test():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from audit.audited import audit
-from withhold.attribute import Attribute
 from withhold.audit.measure import floor
 from withhold.audit.split import Parts
-from withhold.dataset import Dataset
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
 
 
 def parts(names) -> Parts:

@@ -5,7 +5,7 @@ import pytest
 from audit.built import bundle, found, tier
 from report.pieces import certified, given
 from withhold.audit.gate import check_gate, parse_gate
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 # Worst is linked20; majority 10 %, floor 20 %, original 90 %.
 SPEAKER = found(

@@ -11,8 +11,8 @@ from audit.audited import LINEAR
 from withhold.audit import evaluate
 from withhold.audit.attackers import get_attackers
 from withhold.audit.evidence import Evidence
-from withhold.data.worlds.leaky import LEAKY, LeakyRelease, harmless
-from withhold.dataset import Dataset
+from withhold.datasets.worlds.leaky import LEAKY, LeakyRelease, harmless
+from withhold.records.dataset import Dataset
 
 HARD = "one_percent_turned"
 LADDER = get_attackers(["prior", "logistic", "bits", "waves", "parity"])

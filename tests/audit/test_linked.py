@@ -5,8 +5,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from withhold.attribute import Attribute
 from withhold.audit.linked import linked
+from withhold.records.attribute import Attribute
 
 EVEN = np.log(np.float32([0.5, 0.5]))
 

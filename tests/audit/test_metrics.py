@@ -14,10 +14,10 @@ from sklearn.metrics import (
     top_k_accuracy_score,
 )
 
-from withhold.attribute import Attribute
 from withhold.audit import metrics
 from withhold.audit.intervals import share, wilson
 from withhold.audit.metrics import accuracy, cross_entropy_bits, entropy_bits, score
+from withhold.records.attribute import Attribute
 
 
 def classes(codes, k=3):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from withhold.audit.pairing import matching, pair
-from withhold.dataset import Dataset
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.records.dataset import Dataset
 from withhold.release import ReleasedDataset
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from withhold.attribute import Attribute
 from withhold.audit.picture import SHOWN, distortion, draw_map, flat, shown
+from withhold.records.attribute import Attribute
 
 
 def test_distortion_is_the_mean_euclidean_distance():

@@ -11,7 +11,7 @@ import torch
 
 from withhold.audit import pool
 from withhold.audit.pool import run_all, work
-from withhold.progress import Silent
+from withhold.core.progress import Silent
 
 
 def run(function, tasks, **how):

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from withhold.audit.settings import AuditSettings
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 
 def read(text: str) -> AuditSettings:

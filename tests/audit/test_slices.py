@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit.intervals import wilson
 from withhold.audit.slices import by_class, by_group, worst
+from withhold.records.attribute import Attribute
 
 
 def attribute(name, codes, classes=None) -> Attribute:

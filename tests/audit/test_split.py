@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from withhold.attribute import Attribute
 from withhold.audit.attack import Limits
 from withhold.audit.split import Parts, Split, parts_of, straddles, unmeasurable, unseen
-from withhold.dataset import Dataset
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
 
 
 def attribute(codes, name="a") -> Attribute:

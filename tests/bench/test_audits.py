@@ -17,8 +17,8 @@ from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench import Recipe, audit_speed, audits, find_recipe, run_recipe
 from withhold.bench.external import External
-from withhold.data.worlds import two_attributes
-from withhold.progress import Silent
+from withhold.core.progress import Silent
+from withhold.datasets.worlds import two_attributes
 
 TEXT = """
 title: "Stub [/red]: audits"

@@ -14,10 +14,10 @@ from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench import Recipe, certified, find_recipe, run_recipe
 from withhold.bench.held_out import SHARES, held_out
-from withhold.data.worlds import two_attributes
-from withhold.dataset import Dataset
-from withhold.progress import Silent
-from withhold.roles import Roles
+from withhold.core.progress import Silent
+from withhold.datasets.worlds import two_attributes
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 TEXT = """
 title: "Stub [/red]: certified"

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from support import TINY
+from withhold.actions.fit import fit_bundle
 from withhold.bench import codebook_speed, find_recipe, run_recipe
 from withhold.bench.apart import Apart, fit_apart, fit_here, put
 from withhold.bench.codebook_speed import Sizes, grow, many_people, measure_codebook_speed
 from withhold.bench.keys import bench_key
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.progress import Silent
-from withhold.roles import Roles
+from withhold.core.errors import UserError
+from withhold.core.progress import Silent
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 QUICK = {"rounds": 2, "epochs": 2, "hidden": [8], "dropout": [0, 0]}
 CONFIG = {"codes": 5} | QUICK

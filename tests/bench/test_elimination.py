@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from withhold.bench import elimination, find_recipe, run_recipe
-from withhold.progress import Silent
+from withhold.core.progress import Silent
 
 
 def test_what_it_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from withhold.bench import external
 from withhold.bench.external import BLUR_SIGMA, External, make_external
-from withhold.data.faces import RACES, SIDE
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.progress import Silent
+from withhold.core.errors import UserError
+from withhold.core.progress import Silent
+from withhold.datasets.faces import RACES, SIDE
+from withhold.records.dataset import Dataset
 
 
 @pytest.fixture(scope="module")

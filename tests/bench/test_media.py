@@ -12,9 +12,9 @@ from made_media import make_media
 from withhold.audit.attackers import Logistic
 from withhold.bench import Recipe, find_recipe, media, run_recipe
 from withhold.bench.examples import SIDE, draw_examples
-from withhold.data.media_sets import public_media
-from withhold.errors import UserError
-from withhold.progress import Silent
+from withhold.core.errors import UserError
+from withhold.core.progress import Silent
+from withhold.datasets.media_sets import public_media
 
 IMAGES = """
 title: "made-up faces"

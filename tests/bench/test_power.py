@@ -12,9 +12,9 @@ import pytest
 from withhold.audit import pool
 from withhold.bench import find_recipe, power, release_leaks, run_recipe
 from withhold.bench.rivals import logistic_probe
-from withhold.data.worlds.leaky import LEAKY
-from withhold.data.worlds.planted import PLANTED
-from withhold.progress import Silent
+from withhold.core.progress import Silent
+from withhold.datasets.worlds.leaky import LEAKY
+from withhold.datasets.worlds.planted import PLANTED
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,10 @@ import pytest
 from withhold.bench import find_recipe, recipe_names
 from withhold.bench.kept import row_folder
 from withhold.bench.run import row_config, row_method
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.methods import read_config
 from withhold.methods.classical import CLASSICAL, classical_config
-from withhold.roles import Roles
+from withhold.records.roles import Roles
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.yaml"))
 WHOLE = """

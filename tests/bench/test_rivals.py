@@ -10,9 +10,9 @@ import torch
 
 from support import codes, of_world
 from withhold.bench.rivals import ART_MODELS, RIVALS
-from withhold.data.worlds import full_leak, many_classes, no_leak, xor
-from withhold.data.worlds.gaussian import World
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.datasets.worlds import full_leak, many_classes, no_leak, xor
+from withhold.datasets.worlds.gaussian import World
 
 BASELINE = "art.attacks.inference.attribute_inference.baseline"
 

@@ -10,10 +10,10 @@ import pytest
 from support import TINY, Recorder, of_world
 from withhold.bench import Recipe, find_recipe, run_recipe
 from withhold.bench import run as bench_run
-from withhold.data.worlds import two_attributes
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.progress import Progress, Silent
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress, Silent
+from withhold.datasets.worlds import two_attributes
+from withhold.records.dataset import Dataset
 
 TEXT = f"""
 title: "Stub [/red]: secret suppressed"

@@ -19,7 +19,7 @@ from withhold.bench.population import (
     leaky_population,
 )
 from withhold.bench.release_worlds import KINDS
-from withhold.progress import Silent
+from withhold.core.progress import Silent
 
 
 def test_the_exact_answer_of_a_small_population() -> None:

@@ -13,9 +13,9 @@ from support import Recorder, of_world
 from withhold.audit.attackers import Logistic
 from withhold.audit.evaluate import evaluate
 from withhold.bench import Recipe, find_recipe, run_recipe, tradeoff
-from withhold.data.worlds import two_attributes
-from withhold.errors import UserError
-from withhold.progress import Silent
+from withhold.core.errors import UserError
+from withhold.core.progress import Silent
+from withhold.datasets.worlds import two_attributes
 
 TEXT = """
 title: "Stub <&>: a trade-off"

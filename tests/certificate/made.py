@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.bundle import Bundle, describe
-from withhold.dataset import Dataset
-from withhold.fit_membership import FitMembership
-from withhold.methods.baselines.config import NoConfig
+from withhold.bundle.bundle import Bundle, describe
+from withhold.bundle.fit_membership import FitMembership
 from withhold.methods.channel import Channel
+from withhold.methods.features.baselines.config import NoConfig
 from withhold.methods.modifier import FloatArray, Labels, State
-from withhold.roles import Roles
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 KEY = b"a key for tests"
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from support import TINY, Recorder, mixed
-from withhold.bundle import load_bundle, save_bundle
-from withhold.bundle_files import EXTRA, MEMBERSHIP
+from withhold.actions.fit import fit_bundle
+from withhold.bundle.bundle import load_bundle, save_bundle
+from withhold.bundle.files import EXTRA, MEMBERSHIP
 from withhold.certificate import Certificate, certify
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.roles import Roles
+from withhold.core.errors import UserError
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 from withhold.suppressor import Suppressor
 
 ROLES = Roles.of("secret", "colour")

@@ -14,16 +14,16 @@ from scipy.stats import binom
 from certificate.made import TableChannel, bundle, data, with_split
 from support import TINY, Recorder, mixed
 from withhold import certify
+from withhold.actions.fit import fit_bundle
 from withhold.bench.population import draw_population
 from withhold.certificate import GroupClaim, NoGroupClaim, headline
 from withhold.certificate.bound import chernoff
 from withhold.certificate.certify import ROWS
 from withhold.certificate.words import at_most
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.roles import Roles
-from withhold.signature import keyed_digest
+from withhold.core.errors import UserError
+from withhold.core.signature import keyed_digest
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 HALF = [[0.9, 0.1], [0.1, 0.9]]  # type 0 mostly gets code 0, type 1 code 1
 

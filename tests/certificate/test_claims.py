@@ -12,7 +12,7 @@ from certificate.made import TableChannel, bundle, data
 from withhold import certify
 from withhold.certificate import Certificate, headline, sentence
 from withhold.certificate.words import at_most
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 
 @pytest.fixture

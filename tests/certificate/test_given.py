@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from withhold.attribute import Attribute, encode
 from withhold.certificate.elimination import known_bound, leave_one_out, measured_rates
 from withhold.certificate.given import ReleaseTally, release_claim
 from withhold.certificate.release_file import AttributeClaims, ReleaseCertificate, ReleasedFile
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.records.attribute import Attribute, encode
 
 IntArray = npt.NDArray[np.int64]
 

@@ -11,12 +11,12 @@ import pytest
 from certificate.made import TableChannel, bundle, data
 from support import TINY, mixed
 from withhold import certify
-from withhold.bundle import save_bundle
+from withhold.actions.fit import fit_bundle
+from withhold.bundle.bundle import save_bundle
 from withhold.certificate import Certificate, read_certificate
 from withhold.certificate.released import ROWS, Rows, compare, digests
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.roles import Roles
+from withhold.core.errors import UserError
+from withhold.records.roles import Roles
 
 CODES = np.arange(12, dtype=np.float32).reshape(4, 3) - 5
 

@@ -16,9 +16,9 @@ import pytest
 
 from support import TINY
 from withhold.cli.main import outcome
-from withhold.data.worlds import two_attributes
-from withhold.dataset import Dataset
-from withhold.key_file import write_key
+from withhold.core.key_file import write_key
+from withhold.datasets.worlds import two_attributes
+from withhold.records.dataset import Dataset
 
 
 @dataclass(frozen=True)

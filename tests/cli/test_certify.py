@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from withhold.certificate import Certificate
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
 
 from .conftest import Run, snapshot
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support import TINY
-from withhold.bundle import load_bundle
+from withhold.bundle.bundle import load_bundle
 
 from .conftest import Run, snapshot
 
@@ -53,7 +53,7 @@ def test_held_out_records_do_not_matter(place: Path, cli: Run) -> None:
     """The part that --test names is not learned from: other features there, the same weights."""
     import numpy as np
 
-    from withhold.dataset import Dataset
+    from withhold.records.dataset import Dataset
 
     data = Dataset.read("data.parquet")
     held = np.asarray(data.table["take"]) >= 30
@@ -83,7 +83,7 @@ def test_second_run_does_nothing(place: Path, cli: Run, monkeypatch: pytest.Monk
     Path("b.partial").mkdir()
     Path("b.partial", "modifier-00.safetensors").touch()
     Path(".b.making").mkdir()
-    monkeypatch.setattr("withhold.fitting.fit_bundle", None)
+    monkeypatch.setattr("withhold.actions.fit.fit_bundle", None)
     ran = cli(*first, "--json")
     assert (ran.code, ran.err) == (0, "")
     assert ran.json["bundle"] == "b"
@@ -209,7 +209,7 @@ def test_network_that_does_not_fit_in_memory(place: Path, cli: Run) -> None:
 def test_interrupt_is_told_and_resumed(
     place: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from withhold.methods.journal import StageJournal
+    from withhold.learn.journal import StageJournal
 
     save = StageJournal.save
 
@@ -231,7 +231,7 @@ def test_interrupt_is_told_and_resumed(
 def test_a_resumed_fit_keeps_its_random_key(
     place: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from withhold.methods.journal import StageJournal
+    from withhold.learn.journal import StageJournal
 
     plain = ("fit", "data.parquet", *FIT[:-2], "-o", "b", "-q")
     save = StageJournal.save

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
 
 from .conftest import Run, snapshot
 

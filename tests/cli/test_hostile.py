@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from release_support import write_picture
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.collect import open_media
 
 FIT = ("fit", "data.parquet", "--suppress", "secret", "-o", "b")

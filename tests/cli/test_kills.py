@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from withhold.bundle import load_bundle
-from withhold.data.files.rows import read_rows
-from withhold.data.worlds import two_attributes
-from withhold.dataset import Dataset
-from withhold.key_file import write_key
+from withhold.bundle.bundle import load_bundle
+from withhold.core.key_file import write_key
+from withhold.datasets.worlds import two_attributes
+from withhold.records.dataset import Dataset
+from withhold.records.files.rows import read_rows
 
 from .conftest import snapshot
 from .killer import KILLS, Killer, tell

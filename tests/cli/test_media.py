@@ -13,11 +13,11 @@ import pytest
 
 from media_support import write_wav
 from release_support import below, hum, noisy, people, picture_bytes, write_picture
-from withhold.data.files.rows import read_rows
+from withhold.bundle.media import load_media_bundle
 from withhold.media.decode.clips import decode_clip
 from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.samples import Clip
-from withhold.media_bundle import load_media_bundle
+from withhold.records.files.rows import read_rows
 
 from .conftest import Run, snapshot
 

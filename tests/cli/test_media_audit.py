@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
 
 from .conftest import Run
 

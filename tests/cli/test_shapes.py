@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from withhold.bundle import load_bundle
+from withhold.bundle.bundle import load_bundle
 from withhold.cli.main import outcome
-from withhold.data.files.rows import read_rows
-from withhold.dataset import Dataset
-from withhold.methods.codebook import CodebookModifier
+from withhold.methods.features.codebook import CodebookModifier
+from withhold.records.dataset import Dataset
+from withhold.records.files.rows import read_rows
 
 from .conftest import Run, snapshot
 

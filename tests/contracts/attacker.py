@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 from support import of_world
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import Attacker, FloatArray, Prediction
 from withhold.audit.metrics import accuracy
 from withhold.audit.views import Views
-from withhold.data.worlds import gaussian
-from withhold.dataset import Dataset
+from withhold.datasets.worlds import gaussian
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
 
 
 class Fitted:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.samples import Clip, Kind, Picture, Sample, Sound
 from withhold.methods.classical import CLASSICAL, MediaModifier, classical_config
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 
 from support import Recorder, key_of, mixed
-from withhold.bundle import Bundle, load_bundle, save_bundle
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
+from withhold.actions.fit import fit_bundle
+from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
+from withhold.core.errors import UserError
 from withhold.methods import Modifier, get_method
-from withhold.roles import Roles
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 
 class MethodContract:

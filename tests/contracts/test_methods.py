@@ -10,12 +10,12 @@ import numpy as np
 
 from contracts.method_contract import MethodContract
 from support import TINY, mixed
-from withhold.attribute import Attribute
-from withhold.bundle import Bundle, load_bundle, save_bundle
-from withhold.dataset import Dataset
+from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
 from withhold.methods import method_names
-from withhold.methods.codebook import CodebookModifier
+from withhold.methods.features.codebook import CodebookModifier
 from withhold.methods.modifier import FloatArray, Labels
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
 
 # Settings that make a slow method quick; a method that is not here runs with its own.
 BOOK = {"codes": 8, "hidden": [8], "epochs": 2, "rounds": 2, "least": 2, "smallest": 4}

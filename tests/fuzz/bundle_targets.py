@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from withhold.bundle_files import CERTIFICATE, MEMBERSHIP
+from withhold.bundle.files import CERTIFICATE, MEMBERSHIP
 
 KEY = bytes(range(32))
 # name of the target -> method of the bundle, file that is damaged
@@ -56,9 +56,9 @@ def reader_of(name: str) -> Callable[[Path], None]:
     method, member = MEMBERS[name]
 
     def read(path: Path) -> None:
-        from withhold.bundle import load_bundle
+        from withhold.bundle.bundle import load_bundle
+        from withhold.bundle.media import load_media_bundle
         from withhold.certificate import Certificate
-        from withhold.media_bundle import load_media_bundle
 
         folder = path.parent / "bundle"
         _write(folder, _contents(method) | {member: path.read_bytes()})
@@ -102,9 +102,9 @@ def _contents(method: str) -> dict[str, bytes]:
         if method == "blur":
             _save_media(Path(place), folder)
         else:
-            from withhold.bundle import save_bundle
-            from withhold.fitting import fit_bundle
-            from withhold.roles import Roles
+            from withhold.actions.fit import fit_bundle
+            from withhold.bundle.bundle import save_bundle
+            from withhold.records.roles import Roles
 
             name, config = _CONFIGS[method]
             made = fit_bundle(_data(), Roles.of("secret"), method=name, config=config, key=KEY)
@@ -116,9 +116,9 @@ def _contents(method: str) -> dict[str, bytes]:
 def _save_media(place: Path, folder: Path) -> None:
     from PIL import Image
 
+    from withhold.bundle.media import fit_media, save_media_bundle
     from withhold.media.collect import open_media
-    from withhold.media_bundle import fit_media, save_media_bundle
-    from withhold.roles import Roles
+    from withhold.records.roles import Roles
 
     (place / "faces").mkdir()
     for who in ("anna", "ben"):
@@ -129,7 +129,7 @@ def _save_media(place: Path, folder: Path) -> None:
 
 @cache
 def _data(seed: int = 0) -> Any:
-    from withhold.dataset import Dataset
+    from withhold.records.dataset import Dataset
 
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((60, 4)).astype(np.float32)
@@ -140,8 +140,8 @@ def _data(seed: int = 0) -> Any:
 
 def _write(folder: Path, contents: dict[str, bytes]) -> None:
     """As `write_files` does, without waiting for the disk."""
-    from withhold.key_file import write_key
-    from withhold.signature import sign
+    from withhold.core.key_file import write_key
+    from withhold.core.signature import sign
 
     folder.mkdir(exist_ok=True)
     if not (folder / "key").exists():

@@ -30,7 +30,7 @@ from fuzz.bundle_targets import (
     reader_of,
     seed_of,
 )
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.samples import BadMedia
 
 REFUSALS = (UserError, BadMedia)
@@ -115,7 +115,7 @@ def _parquet_seeds() -> list[tuple[bytes, Wrap]]:
 
 
 def _read_dataset(path: Path) -> None:
-    from withhold.dataset import Dataset
+    from withhold.records.dataset import Dataset
 
     for spec in ("x", "n,f_*"):
         try:
@@ -145,7 +145,7 @@ def _gzip_seeds() -> list[tuple[bytes, Wrap]]:
 
 
 def _read_csv(path: Path) -> None:
-    from withhold.dataset import Dataset
+    from withhold.records.dataset import Dataset
 
     data = Dataset.read(path, features="f_*")
     data.labels()
@@ -195,7 +195,7 @@ def _read_frames(path: Path) -> None:
     import pandas as pd
     import polars as pl
 
-    from withhold.dataset import Dataset
+    from withhold.records.dataset import Dataset
 
     raw = path.read_bytes()
     n = 1 + raw[0] % 30 if raw else 1
@@ -471,8 +471,8 @@ rows:
 
 def _read_yaml(path: Path) -> None:
     from withhold.bench.recipe import find_recipe
+    from withhold.core.settings import read_settings
     from withhold.methods import read_config
-    from withhold.settings import read_settings
 
     for read in (
         lambda: read_config("codebook", read_settings(path)),
@@ -485,7 +485,7 @@ def _read_yaml(path: Path) -> None:
 
 
 def _dlib() -> bytes:
-    """A small network as dlib writes it; see tests/nets/test_dlib_format.py for the parts."""
+    """A small network as dlib writes it; see tests/learn/nets/test_dlib_format.py for the parts."""
 
     def integers(*values: int) -> bytes:
         out = b""
@@ -514,7 +514,7 @@ def _dlib() -> bytes:
 
 
 def _read_dlib(path: Path) -> None:
-    from withhold.nets.dlib_format import read_network
+    from withhold.learn.nets.dlib_format import read_network
 
     read_network(path)
 
@@ -565,8 +565,8 @@ def _note_seeds() -> list[tuple[bytes, Wrap]]:
 
 
 def _read_note(path: Path) -> None:
-    from withhold.dataset import Dataset
     from withhold.media.extract import plan, with_raw_media
+    from withhold.records.dataset import Dataset
 
     root = path.parent / "sounds"
     root.mkdir(exist_ok=True)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from withhold.safe_read import read_bounded
+from withhold.core.safe_read import read_bounded
 
 from .mutations import OPERATIONS, apply
 from .targets import TARGETS, Target, read_input

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.annotations import Annotations, Interval
 
 LABELS = {

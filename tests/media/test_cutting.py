@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from media_support import constant, videos, write_png, write_wav
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.annotations import Annotations
 from withhold.media.collect import Item
 from withhold.media.cutting import Cutting

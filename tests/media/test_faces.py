@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from media.drawn_face import drawn_face
+from withhold.learn.nets.device import threads
 from withhold.media.decode.pictures import decode_picture
 from withhold.media.faces import FaceDetector
 from withhold.media.samples import ByteArray
-from withhold.nets.device import threads
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media import filters
 from withhold.media.filters import blacken, downsample, gaussian_blur, gaussian_weights, pixelate
 from withhold.media.samples import ByteArray

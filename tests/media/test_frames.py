@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.frames import frames_of, resize_frames
 from withhold.media.samples import Clip
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from media_support import RATE, ClipBrightness, Mean, constant, sounds, videos
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media import pipeline
 from withhold.media.collect import Item, Samples
 from withhold.media.cutting import Cutting

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.regions import Boxes, Region, apply_in, box_overlaps, boxes_mask, track_boxes
 from withhold.media.samples import BadMedia, ByteArray
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy.signal import lfilter
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media import sound_filters
 from withhold.media.samples import FloatArray, Sound
 from withhold.media.sound_filters import linear_prediction, mask, mcadams, white_noise

@@ -17,14 +17,14 @@ from media_support import (
     write_wav,
 )
 from support import Interrupted, Recorder
-from withhold.dataset import Dataset
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.core.progress import Silent
 from withhold.media import to_file
 from withhold.media.collect import Samples
 from withhold.media.extract import extract, extractor_of, plan
 from withhold.media.extractors.logmel import LogMel
 from withhold.media.to_file import errors_path, extract_to
-from withhold.progress import Silent
+from withhold.records.dataset import Dataset
 
 
 @pytest.fixture(autouse=True)

@@ -8,13 +8,13 @@ import pytest
 
 from media_support import RATE, Brightness, ClipBrightness, Mean, sounds, videos
 from support import Recorder
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.core.progress import Silent
 from withhold.media.collect import Samples
 from withhold.media.cutting import Cutting
 from withhold.media.extract import extract
 from withhold.media.samples import BadMedia, Picture, Sound
 from withhold.media.views import MediaViews, Picked, view_of
-from withhold.progress import Silent
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.weights import PackageFile, check_hash, file_hash, load_into, load_tensors
 
 TENSORS = {"a.weight": torch.arange(6.0).reshape(2, 3), "a.bias": torch.ones(2)}

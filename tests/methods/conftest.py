@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from withhold.nets.device import threads
+from withhold.learn.nets.device import threads
 
 
 @pytest.fixture(autouse=True)

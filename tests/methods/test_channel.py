@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from withhold.errors import RecordError
-from withhold.keyed import keyed_uniform
+from withhold.core.errors import RecordError
+from withhold.core.keyed import keyed_uniform
 from withhold.methods.channel import Channel
 from withhold.methods.modifier import FloatArray, Labels, State
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.methods import get_method, method_names, read_config
-from withhold.methods.mass.config import MassConfig, weight_of
+from withhold.methods.features.mass.config import MassConfig, weight_of
 
 BASELINES = ("identity", "constant", "noise", "random-substitute", "leace")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
 
 N, D, PEOPLE = 1200, 6, 60
 HARMLESS = ["digit", "weather", "temp", "tags"]

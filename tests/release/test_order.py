@@ -13,20 +13,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from withhold.actions.fit import fit_bundle
 from withhold.audit.pairing import pair
-from withhold.bundle import Bundle, save_bundle
+from withhold.bundle.bundle import Bundle, save_bundle
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.cli.main import outcome
-from withhold.data.files import open_source
-from withhold.data.files.rows import check_release, read_rows, write_rows
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.progress import Silent
+from withhold.core.errors import UserError
+from withhold.core.progress import Silent
+from withhold.records.dataset import Dataset
+from withhold.records.files import open_source
+from withhold.records.files.rows import check_release, read_rows, write_rows
+from withhold.records.roles import Roles
 from withhold.release import Wishes, release_file
 from withhold.release.dataset import with_rows
 from withhold.release.order import occurrences, shuffled_places
-from withhold.roles import Roles
 
 from .made import HARMLESS, dataset
 

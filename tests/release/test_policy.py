@@ -13,15 +13,15 @@ import pytest
 
 from support import Recorder
 from withhold import Suppressor
-from withhold.bundle import Bundle, load_bundle, save_bundle
+from withhold.actions.fit import fit_bundle
+from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
 from withhold.cli.main import outcome
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
+from withhold.core.errors import UserError
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 from withhold.release import decide, release_dataset
 from withhold.release.policy import Subject
 from withhold.release.wishes import Wishes
-from withhold.roles import Roles
 
 from .made import HARMLESS, LEFT_OUT, dataset
 

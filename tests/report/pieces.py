@@ -37,8 +37,8 @@ from withhold.certificate.claims import (
     ReleaseClaim,
 )
 from withhold.certificate.words import ASSUMPTIONS
-from withhold.feasibility import Feasibility, Pair
-from withhold.roles import Role
+from withhold.records.feasibility import Feasibility, Pair
+from withhold.records.roles import Role
 
 
 def tier(accuracy: float, *, n: int = 6000, attacker: str = "mlp", **figures: Any) -> Tier:

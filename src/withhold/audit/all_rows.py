@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.attackers.corners import Corners
 from withhold.audit.cross import Said, cross_fit, folds_of, guess_without
@@ -19,6 +18,7 @@ from withhold.audit.metrics import label_share
 from withhold.audit.plan import Question, Seen
 from withhold.audit.split import Rows, Split, tells_group
 from withhold.audit.surest import worst_slice
+from withhold.records.attribute import Attribute
 
 Mask = npt.NDArray[np.bool_]
 MOST, MOST_QUICK = 6_000, 2_500  # records

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import Attacker, FloatArray
 from withhold.audit.split import Parts
+from withhold.records.attribute import Attribute
 
 _SCORES = 20_000_000  # records x classes
 State = dict[str, npt.NDArray[Any]]

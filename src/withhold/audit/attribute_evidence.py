@@ -6,7 +6,6 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from withhold.attribute import Kind
 from withhold.audit.certified import Certified
 from withhold.audit.findings import (
     AllRows,
@@ -20,7 +19,8 @@ from withhold.audit.findings import (
     Wider,
 )
 from withhold.audit.metrics import Score
-from withhold.roles import Role
+from withhold.records.attribute import Kind
+from withhold.records.roles import Role
 
 _WIDER = ("all_rows", "columns", "column", "subgroup")
 Status = Literal["readable", "floor", "blind"]

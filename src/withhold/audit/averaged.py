@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_softmax, logit
 
-from withhold.attribute import Attribute
 from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.jobs import Jobs
 from withhold.audit.plan import Question
 from withhold.audit.split import Parts
-from withhold.dataset import Dataset
-from withhold.errors import UserError, did_you_mean
-from withhold.tables import encode_any
+from withhold.core.errors import UserError, did_you_mean
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
+from withhold.records.tables import encode_any
 
 Rows = npt.NDArray[np.int64]
 _SURE = 1e-7

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from withhold.audit.findings import METADATA, Column
-from withhold.data.files.npz import stored_arrays
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
+from withhold.records.files.npz import stored_arrays
 
 _UNREAD = "metadata is not read"
 _PANDAS = "pandas"

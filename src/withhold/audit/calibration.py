@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.metrics import cross_entropy_bits
+from withhold.records.attribute import Attribute
 
 # Nobody is ever sure: a class that train never saw must not cost infinitely many bits.
 _DOUBT = 1e-4

@@ -24,7 +24,7 @@ from withhold.certificate.claims import (
     ReleaseClaim,
 )
 from withhold.certificate.released import Rows, compare
-from withhold.errors import UserError, listing
+from withhold.core.errors import UserError, listing
 
 
 class Certified(AttributeClaim):

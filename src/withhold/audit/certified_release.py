@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from withhold.attribute import Attribute
 from withhold.audit.certified import Certified, CertifiedRelease, Proof
 from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question
@@ -22,7 +21,8 @@ from withhold.audit.split import Split
 from withhold.certificate.claims import CertifiedData
 from withhold.certificate.release_file import AttributeClaims, ReleaseCertificate
 from withhold.certificate.targets import single
-from withhold.errors import UserError, listing
+from withhold.core.errors import UserError, listing
+from withhold.records.attribute import Attribute
 
 
 def prove_release(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.calibration import calibrated, temperature
 from withhold.audit.findings import Rung
 from withhold.audit.metrics import accuracy, cross_entropy_bits, entropy_bits
+from withhold.records.attribute import Attribute
 
 _TOGETHER = 3
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from withhold.attribute import Attribute
 from withhold.audit import order, precision
 from withhold.audit.attack import Attack, Outcome
 from withhold.audit.attackers import Logistic, Prior, Trees
@@ -23,7 +22,8 @@ from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question
 from withhold.audit.split import Parts, Rows
 from withhold.audit.views import Views
-from withhold.columns import (
+from withhold.records.attribute import Attribute
+from withhold.records.columns import (
     EncodedColumn,
     Telling,
     columns_to_pair,
@@ -32,8 +32,8 @@ from withhold.columns import (
     is_copy,
     telling_sets,
 )
-from withhold.columns.tells import LEVEL
-from withhold.tables import RECORD
+from withhold.records.columns.tells import LEVEL
+from withhold.records.tables import RECORD
 
 _ROWS, _ROWS_QUICK = 9_000, 4_000
 TOGETHER = " with "  # between the names of columns that tell together

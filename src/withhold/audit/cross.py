@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attack import Attack, Outcome
 from withhold.audit.attackers import Attacker, Logistic, Nearest, Prior, Trees
 from withhold.audit.attackers.attacker import FloatArray, log_shares
 from withhold.audit.choice import Reading, choose
 from withhold.audit.split import Parts, Rows
-from withhold.feasibility import contingency, joint
+from withhold.records.attribute import Attribute
+from withhold.records.feasibility import contingency, joint
 
 FOLDS = 3
 BRISK: tuple[Attacker, ...] = (

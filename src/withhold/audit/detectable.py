@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit.attack import Attack
 from withhold.audit.attackers import Logistic, Prior
 from withhold.audit.attackers.attacker import FloatArray
@@ -18,6 +17,7 @@ from withhold.audit.choice import Reading, choose
 from withhold.audit.intervals import share
 from withhold.audit.plan import Question
 from withhold.audit.split import Parts
+from withhold.records.attribute import Attribute
 
 STEPS = 5
 _TRAIN, _TEST = 4_000, 50_000

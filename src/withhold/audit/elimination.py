@@ -17,9 +17,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray, log_shares
-from withhold.feasibility import joint
+from withhold.records.attribute import Attribute
+from withhold.records.feasibility import joint
 
 Rows = npt.NDArray[np.int64]
 _TIE = 0.25

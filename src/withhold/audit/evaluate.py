@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit import picture
 from withhold.audit.attack import Limits
 from withhold.audit.attackers.attacker import Attacker, FloatArray, Prediction
@@ -34,12 +33,13 @@ from withhold.audit.views import Views
 from withhold.audit.wider import look_wider
 from withhold.certificate import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.feasibility import feasibility
-from withhold.key_file import as_key
-from withhold.progress import Progress, Silent
-from withhold.roles import Roles
+from withhold.core.errors import UserError
+from withhold.core.key_file import as_key
+from withhold.core.progress import Progress, Silent
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
+from withhold.records.feasibility import feasibility
+from withhold.records.roles import Roles
 
 _QUICK = Limits(train=6_000, val=2_000, test=10_000)
 

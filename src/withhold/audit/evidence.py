@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from pydantic import Field, computed_field
 
-from withhold.atomic import write_bytes
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.certified import CertifiedRelease
 from withhold.audit.findings import (
@@ -25,8 +24,9 @@ from withhold.audit.findings import (
 from withhold.audit.gate import GateResult
 from withhold.certificate.claims import NoGroupClaim
 from withhold.certificate.words import at_most
-from withhold.errors import listing
-from withhold.feasibility import Feasibility
+from withhold.core.atomic import write_bytes
+from withhold.core.errors import listing
+from withhold.records.feasibility import Feasibility
 
 
 class Utility(Finding):
@@ -233,12 +233,6 @@ class Evidence(Finding):
     def from_json(cls, path: str | Path) -> Evidence:
         """The evidence that `to_json` wrote."""
         return cls.model_validate_json(Path(path).read_bytes())
-
-    def to_html(self, path: str | Path, *, title: str = "Audit") -> None:
-        """Write `report.html`: one self-contained page, atomically."""
-        from withhold.report import write_report
-
-        write_report(self, path, title=title)
 
     def to_json(self, path: str | Path) -> None:
         """Write `audit.json`, atomically."""

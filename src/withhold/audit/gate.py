@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from withhold.errors import UserError, did_you_mean, listing
+from withhold.core.errors import UserError, did_you_mean, listing
 
 if TYPE_CHECKING:
     from withhold.audit.attribute_evidence import AttributeEvidence

@@ -18,7 +18,7 @@ from withhold.audit.plan import (
     warm_attacks,
 )
 from withhold.audit.pool import run_all, work
-from withhold.progress import Progress
+from withhold.core.progress import Progress
 
 
 class Jobs:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Linked
 from withhold.audit.intervals import Z_995, hull, share, wilson
+from withhold.records.attribute import Attribute
 
 Rows = npt.NDArray[np.int64]
 SIZES = (5, 20, 50)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray, Prediction, log_shares
 from withhold.audit.attribute_evidence import AttributeEvidence
@@ -20,7 +19,8 @@ from withhold.audit.metrics import entropy_bits, score
 from withhold.audit.plan import Question
 from withhold.audit.slices import by_class, by_group, worst
 from withhold.audit.split import Parts
-from withhold.feasibility import contingency, joint
+from withhold.records.attribute import Attribute
+from withhold.records.feasibility import contingency, joint
 
 
 def measure(

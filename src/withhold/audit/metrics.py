@@ -10,8 +10,8 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 from scipy import sparse
 
-from withhold.attribute import Attribute
 from withhold.audit.intervals import SURE, resamples, share, wilson
+from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
 Weights = npt.NDArray[np.float32]

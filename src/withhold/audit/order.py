@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers import Nearest, Prior, Trees
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.cross import cross_fit, folds_of
 from withhold.audit.findings import ColumnRead
 from withhold.audit.intervals import share
 from withhold.audit.split import Rows
+from withhold.records.attribute import Attribute
 
 NAME = "(row order)"
 MOST = 6_000

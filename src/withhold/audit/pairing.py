@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from withhold.dataset import SPLIT, Dataset
-from withhold.errors import UserError, did_you_mean
+from withhold.core.errors import UserError, did_you_mean
 from withhold.media.collect.collection import FILE
-from withhold.tables import RECORD
+from withhold.records.dataset import SPLIT, Dataset
+from withhold.records.tables import RECORD
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Distortion, Map
+from withhold.records.attribute import Attribute
 
 Points = tuple[tuple[float, float], ...]
 _BINS = 30

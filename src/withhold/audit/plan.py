@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from withhold.attribute import Attribute, combine
 from withhold.audit.attack import Attack, Limits, Outcome
 from withhold.audit.attackers import Attacker, get_attackers
 from withhold.audit.attackers.attacker import FloatArray, ViewName
 from withhold.audit.split import Parts, Rows, Split, parts_of, unmeasurable, unseen
 from withhold.audit.views import Views
-from withhold.dataset import Dataset
-from withhold.errors import UserError, listing
-from withhold.roles import Role, Roles
+from withhold.core.errors import UserError, listing
+from withhold.records.attribute import Attribute, combine
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Role, Roles
 
 _PLAIN = ("prior", "logistic", "nearest", "kernel", "trees")
 _SPECIAL = ("bits", "waves", "parity")  # each looks for one kind of leak that the others miss

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from withhold.nets.device import core_count, pick_device, threads
-from withhold.progress import Stage
+from withhold.core.progress import Stage
+from withhold.learn.nets.device import core_count, pick_device, threads
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.audit.attackers.attacker import FloatArray
-from withhold.data.files import open_source
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
+from withhold.records.files import open_source
 
 NAME = "(features below float32)"
 

@@ -17,7 +17,7 @@ from withhold.audit.findings import Source
 from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question, Seen
 from withhold.audit.split import Split
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
 
 
 def source(data: Dataset) -> Source:

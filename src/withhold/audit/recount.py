@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.split import Split
 from withhold.certificate.bound import plug_in, upper_bound
 from withhold.certificate.claims import AttributeClaim, GroupClaim
 from withhold.certificate.released import digests
 from withhold.certificate.tally import Tally
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.records.attribute import Attribute
 
 _ROUNDING = 1e-6
 _AGAIN = "; certify again, or take the certificate that was written with the bundle"

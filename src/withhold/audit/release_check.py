@@ -11,14 +11,14 @@ from math import sqrt
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit.recount import Codes, Counted
 from withhold.certificate.claims import AttributeClaim, ReleaseClaim
 from withhold.certificate.elimination import ALL_BUT_ONE
 from withhold.certificate.given import release_claim
 from withhold.certificate.tally import Tally
 from withhold.certificate.targets import JOINT
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.records.attribute import Attribute
 
 _ROUNDING = 1e-6
 _MONTE_CARLO = 0.03

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.findings import Slice
 from withhold.audit.intervals import wilson
+from withhold.records.attribute import Attribute
 
 _FEWEST = 20  # records that a slice needs to be called the worst
 _MOST = 200  # values of an attribute that are a division into groups

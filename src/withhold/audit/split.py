@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.splits import assign_parts
+from withhold.core.errors import UserError
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
+from withhold.records.splits import assign_parts
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]

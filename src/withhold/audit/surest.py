@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.cross import Said
 from withhold.audit.findings import SliceRead
 from withhold.audit.intervals import exact_least, share, shared
+from withhold.records.attribute import Attribute
 
 SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
 _FEWEST = 15  # records of a slice

@@ -22,8 +22,8 @@ from withhold.audit.plan import Question, Seen
 from withhold.audit.pool import run_all, work
 from withhold.audit.split import Split
 from withhold.audit.views import Views
-from withhold.dataset import Dataset
-from withhold.progress import Progress
+from withhold.core.progress import Progress
+from withhold.records.dataset import Dataset
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ import pyarrow.parquet as pq
 from withhold.bench.keys import bench_key
 from withhold.certificate.bound import plug_in, upper_bound
 from withhold.certificate.tally import Tally
-from withhold.dataset import Dataset
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.core.progress import Silent
 from withhold.methods import Channel, Journal, get_method, read_config
-from withhold.progress import Silent
-from withhold.roles import Roles
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 ROWS = 2048  # records whose probabilities are held at once
 DECODED = 20_000  # fitted records that the decoder of the useful attribute learns from

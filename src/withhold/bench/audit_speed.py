@@ -11,15 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from withhold.atomic import write_bytes
+from withhold.actions.fit import fit_bundle
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
-from withhold.data.public import public
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.nets.device import core_count
-from withhold.progress import Progress
-from withhold.roles import Roles
+from withhold.core.atomic import write_bytes
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress
+from withhold.datasets.public import public
+from withhold.learn.nets.device import core_count
+from withhold.records.roles import Roles
 
 MEASURED = ("speaker", "digit", "accent", "gender")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import withhold
-from withhold.atomic import write_bytes
+from withhold.actions.fit import fit_bundle
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
@@ -21,12 +21,13 @@ from withhold.bench.kept import row_folder
 from withhold.bench.keys import bench_key
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import markdown_table, percent, print_cells
-from withhold.data.public import public
-from withhold.dataset import Dataset
-from withhold.fitting import fit_bundle
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress
+from withhold.datasets.public import public
 from withhold.methods import Journal
-from withhold.progress import Progress
-from withhold.roles import Roles
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
+from withhold.report import write_report
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def run_audits(recipe: Recipe, output: Path, *, progress: Progress) -> AuditsRes
             evidence = make()
             folder.mkdir(parents=True, exist_ok=True)
             evidence.to_json(saved)
-            evidence.to_html(folder / "report.html", title=label)
+            write_report(evidence, folder / "report.html", title=label)
             write_bytes(folder / "key", key.encode())
         rows.append((label, Evidence.from_json(saved)))
     result = AuditsResult(recipe, tuple(rows))

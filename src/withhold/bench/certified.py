@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from withhold.atomic import write_bytes
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
@@ -25,11 +24,13 @@ from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import timed_fit
 from withhold.bench.tradeoff import FEW
-from withhold.data.public import public
-from withhold.dataset import Dataset
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress
+from withhold.datasets.public import public
 from withhold.methods import Channel
-from withhold.progress import Progress
-from withhold.roles import Roles
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
+from withhold.report import write_report
 
 LINKED = "20"
 
@@ -155,7 +156,7 @@ def _row(
         )
         folder.mkdir(parents=True, exist_ok=True)
         evidence.to_json(folder / f"audit-{name}.json")
-        evidence.to_html(folder / f"report-{name}.html", title=f"{row.label}, {name} records")
+        write_report(evidence, folder / f"report-{name}.html", title=f"{row.label}, {name} records")
         both.append(evidence)
     claims = (bundle.certificate or {}).get("attributes", {})
     fitted, held = both

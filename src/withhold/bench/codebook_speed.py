@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from withhold.atomic import write_bytes
 from withhold.bench.apart import Apart, fit_apart
 from withhold.bench.recipe import find_recipe
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import row_config
-from withhold.data.public import public
-from withhold.dataset import Dataset
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress
+from withhold.datasets.public import public
+from withhold.learn.nets.device import core_count
 from withhold.methods import Journal, get_method, read_config
-from withhold.nets.device import core_count
-from withhold.progress import Progress
-from withhold.roles import Roles
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 RIVAL = "audiomnist-audit"  # the recipe that `mass` has its settings from
 SUPPRESS, USEFUL = "speaker", "digit"

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from withhold.atomic import write_bytes
+from withhold.actions.fit import fit_bundle
 from withhold.audit.pool import run_all
 from withhold.bench.result import markdown_table, print_cells
 from withhold.certificate.elimination import ALL_BUT_ONE
-from withhold.dataset import Dataset
-from withhold.fitting import fit_bundle
-from withhold.methods.codebook import CodebookModifier
-from withhold.progress import Progress
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress
+from withhold.methods.features.codebook import CodebookModifier
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 from withhold.release.dataset import release_dataset
-from withhold.roles import Roles
 
 SEEDS = (0, 1, 2)
 WORLDS = ((2, 2000), (5, 1200), (10, 5000))  # classes, records

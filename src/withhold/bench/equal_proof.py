@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from withhold.atomic import write_bytes
+from withhold.actions.fit import fit_bundle
 from withhold.bench.audits import row_key
 from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.media import features_of
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import markdown_table, print_cells
-from withhold.data.media_sets import public_media
-from withhold.dataset import Dataset
-from withhold.fitting import fit_bundle
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress
+from withhold.datasets.media_sets import public_media
 from withhold.methods import Channel
-from withhold.progress import Progress
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 from withhold.release.dataset import release_dataset
-from withhold.roles import Roles
 
 SEEDS = (0, 1, 2)
 LINKED = "20"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from withhold.atomic import write_bytes
-from withhold.data.media_sets import RECORD, MediaFile
+from withhold.core.atomic import write_bytes
+from withhold.datasets.media_sets import RECORD, MediaFile
 from withhold.media.collect import open_media
 from withhold.media.cutting import decode
 from withhold.media.decode.pictures import resized

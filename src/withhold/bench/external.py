@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from withhold.bench.rivals import missing
-from withhold.data.faces import FILE, SIDE, read_faces
-from withhold.data.public import data_folder, public
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.progress import Progress
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress
+from withhold.datasets.faces import FILE, SIDE, read_faces
+from withhold.datasets.public import data_folder, public
+from withhold.records.dataset import Dataset
 
 KEY = "id"
 FACES = 6000

@@ -5,8 +5,8 @@ A release may be balanced on the records it was fitted on and not on others, so 
 
 from __future__ import annotations
 
-from withhold.dataset import Dataset
-from withhold.roles import Roles
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 # Attackers learn from three fifths of the records that the fit never saw.
 SHARES = (0.5, 0.1, 0.4)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from withhold.atomic import write_bytes
+from withhold.core.atomic import write_bytes
 
 
 def row_folder(output: Path, label: str) -> Path:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from withhold import __version__
-from withhold.atomic import write_bytes
 from withhold.audit.attackers import Attacker, Logistic, MlpLarge
 from withhold.audit.evaluate import evaluate
 from withhold.audit.pairing import matching
@@ -27,17 +26,18 @@ from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Extracted, Recipe, Row
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import row_config, row_method, timed_fit
-from withhold.data.media_sets import RECORD, MediaFile, public_media
-from withhold.dataset import Dataset
+from withhold.bundle.media import fit_media
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress
+from withhold.datasets.media_sets import RECORD, MediaFile, public_media
 from withhold.media.collect import Collection, open_media
 from withhold.media.extract import plan, with_raw_media
 from withhold.media.to_file import extract_to
-from withhold.media_bundle import fit_media
-from withhold.media_streaming import release_media
 from withhold.methods.classical import CLASSICAL
-from withhold.progress import Progress
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 from withhold.release import Wishes
-from withhold.roles import Roles
+from withhold.release.media_stream import release_media
 
 ATTACKERS: tuple[Attacker, ...] = (Logistic(), MlpLarge(epochs=24, patience=5))
 PROBE = "logistic"

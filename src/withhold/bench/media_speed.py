@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from withhold.atomic import write_bytes
 from withhold.bench.result import markdown_table, print_cells
-from withhold.errors import UserError
+from withhold.core.atomic import write_bytes
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress, Silent
 from withhold.media.encode import encode
 from withhold.media.extract import Job, plan
 from withhold.media.samples import Clip, Kind, Picture, Sound
 from withhold.media.to_file import extract_to
-from withhold.progress import Progress, Silent
 
 TURNS = 3
 # An extractor, its settings, and how many files it is timed on.
@@ -45,7 +45,7 @@ import sys
 from pathlib import Path
 from withhold.media.extract import plan
 from withhold.media.to_file import extract_to
-from withhold.progress import Silent
+from withhold.core.progress import Silent
 extract_to(plan(sys.argv[1], extractor=sys.argv[2]), Path(sys.argv[3]), progress=Silent())
 lines = open("/proc/self/status").read().splitlines()
 print(next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")))

@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from withhold.atomic import write_bytes
-from withhold.data.files import open_sink
-from withhold.errors import UserError
-from withhold.progress import Progress
+from withhold.core.atomic import write_bytes
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress
+from withhold.records.files import open_sink
 
 RECORDS, FEATURES = 1_000_000, 512
 
 # Run in a process of its own: the peak of this one would be that of writing the file.
 _READ = """
 import sys
-from withhold.dataset import Dataset
+from withhold.records.dataset import Dataset
 def peak():
     lines = open("/proc/self/status").read().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))

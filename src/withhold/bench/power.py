@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from withhold.atomic import write_bytes
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.pool import run_all
@@ -26,10 +25,11 @@ from withhold.bench.release_leaks import (
     measure_release_leaks,
 )
 from withhold.bench.rivals import RIVALS, Rival
-from withhold.data.worlds import World, full_leak, no_leak
-from withhold.data.worlds.planted import PLANTED
-from withhold.dataset import Dataset
-from withhold.progress import Progress
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress
+from withhold.datasets.worlds import World, full_leak, no_leak
+from withhold.datasets.worlds.planted import PLANTED
+from withhold.records.dataset import Dataset
 
 R = TypeVar("R")
 SEEDS = 300  # audits without a leak; one in twenty intervals should miss, and does by chance

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 import withhold
-from withhold.errors import UserError, did_you_mean, listing
-from withhold.settings import read_settings
+from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.core.settings import read_settings
 
 
 class Row(BaseModel):

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
-from withhold.data.files import open_sink
-from withhold.data.worlds.leaky import LEAKY, LeakyRelease, harmless
-from withhold.dataset import Dataset
-from withhold.progress import Progress
+from withhold.core.progress import Progress
+from withhold.datasets.worlds.leaky import LEAKY, LeakyRelease, harmless
+from withhold.records.dataset import Dataset
+from withhold.records.files import open_sink
 
 CONTROLS = 100
 

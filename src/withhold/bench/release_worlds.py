@@ -13,18 +13,18 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from withhold.attribute import Attribute
+from withhold.actions.fit import fit_bundle
 from withhold.bench.population import draw_people, draw_population
-from withhold.bundle import Bundle, describe
+from withhold.bundle.bundle import Bundle, describe
+from withhold.bundle.fit_membership import FitMembership
 from withhold.certificate import certify
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fit_membership import FitMembership
-from withhold.fitting import fit_bundle
-from withhold.methods.codebook.config import CodebookConfig
-from withhold.methods.codebook.modifier import Codebook, CodebookModifier
-from withhold.methods.codebook.reader import NetworkReader
-from withhold.roles import Roles
+from withhold.core.errors import UserError
+from withhold.methods.features.codebook.config import CodebookConfig
+from withhold.methods.features.codebook.modifier import Codebook, CodebookModifier
+from withhold.methods.features.codebook.reader import NetworkReader
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 FloatArray = npt.NDArray[np.float64]
 RECORDS = (50, 3000)

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 FloatArray = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.int64]

@@ -15,27 +15,30 @@ import numpy.typing as npt
 import torch
 
 import withhold
-from withhold.atomic import write_bytes
+from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers.mlp import MlpLarge
 from withhold.audit.evaluate import evaluate
 from withhold.bench.keys import bench_key
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import RowResult, TableResult
-from withhold.bundle import Bundle
-from withhold.data.public import public
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.fitting import fit_bundle
-from withhold.losses.entropy import prediction_entropy
+from withhold.bundle.bundle import Bundle
+from withhold.core.atomic import write_bytes
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress
+from withhold.datasets.public import public
+from withhold.learn.losses.entropy import prediction_entropy
+from withhold.learn.nets.attribute import FrozenAttributeNet
+from withhold.learn.nets.device import threads, threads_for
+from withhold.learn.nets.space import Space
+from withhold.learn.training import tensor_digest
 from withhold.methods import Journal, read_config
-from withhold.methods.mass.config import MassConfig
-from withhold.methods.stages.attribute_model import AttributeModelConfig, train_attribute_model
-from withhold.methods.training import tensor_digest
-from withhold.nets.attribute import FrozenAttributeNet
-from withhold.nets.device import threads, threads_for
-from withhold.nets.space import Space
-from withhold.progress import Progress
-from withhold.roles import Roles
+from withhold.methods.features.mass.config import MassConfig
+from withhold.methods.features.stages.attribute_model import (
+    AttributeModelConfig,
+    train_attribute_model,
+)
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 FloatArray = npt.NDArray[np.float32]
 # The papers' tables have many rows: one retrained network beside the frozen model. The whole

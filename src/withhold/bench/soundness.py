@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from withhold.atomic import write_bytes
 from withhold.audit.pool import run_all
 from withhold.bench.release_worlds import KINDS, SECRET, ReleaseWorld
 from withhold.certificate.linked import linked_rate
-from withhold.progress import Progress
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress
 from withhold.release.dataset import ReleasedDataset, release_dataset
 
 WORLDS = 1000  # of each kind

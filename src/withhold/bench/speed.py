@@ -18,19 +18,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from withhold.atomic import write_bytes
 from withhold.bench.keys import bench_key
-from withhold.losses.similarity import Similarity
-from withhold.methods.mass import AttributeTerm, MassModifier, modifier_losses
-from withhold.methods.mass.config import MassConfig
-from withhold.methods.training import adamw
-from withhold.nets.attribute import AttributeNet
-from withhold.nets.contrastive import ContrastiveNet
-from withhold.nets.device import core_count, threads, threads_for
-from withhold.nets.mlp import folded, unit
-from withhold.nets.modifier import ModifierNet
-from withhold.nets.space import Space
-from withhold.progress import Progress
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress
+from withhold.learn.losses.similarity import Similarity
+from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.contrastive import ContrastiveNet
+from withhold.learn.nets.device import core_count, threads, threads_for
+from withhold.learn.nets.mlp import folded, unit
+from withhold.learn.nets.modifier import ModifierNet
+from withhold.learn.nets.space import Space
+from withhold.learn.training import adamw
+from withhold.methods.features.mass import AttributeTerm, MassModifier, modifier_losses
+from withhold.methods.features.mass.config import MassConfig
 
 DIMENSION, BATCH, RECORDS = 1024, 512, 8192
 CLASSES = (60, 10, 16, 2)

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from withhold.atomic import write_bytes
 from withhold.audit.attackers import Attacker, MlpLarge, Nearest, Trees
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
@@ -23,12 +22,13 @@ from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import row_method, timed_fit
-from withhold.data.public import public
-from withhold.dataset import Dataset
-from withhold.errors import UserError
+from withhold.core.atomic import write_bytes
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress
+from withhold.datasets.public import public
 from withhold.methods import Channel
-from withhold.progress import Progress
-from withhold.roles import Roles
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 NETWORK = MlpLarge(epochs=24, patience=5)
 # Trees of many classes take minutes a point: there neighbours stand in for them.

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold import __version__
-from withhold.attribute import Attribute
-from withhold.bundle import Bundle
+from withhold.bundle.bundle import Bundle
 from withhold.certificate.bound import Table, plug_in, upper_bound
 from withhold.certificate.claims import (
     AttributeClaim,
@@ -27,11 +26,12 @@ from withhold.certificate.tally import Tally
 from withhold.certificate.targets import JOINT, single, together
 from withhold.certificate.words import ASSUMPTIONS
 from withhold.certificate.worst import fewest_behind, worst_lift
-from withhold.dataset import Dataset
-from withhold.errors import UserError, did_you_mean
-from withhold.feasibility import guess_rate
+from withhold.core.errors import UserError, did_you_mean
+from withhold.core.progress import Progress, Silent
 from withhold.methods import Channel
-from withhold.progress import Progress, Silent
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
+from withhold.records.feasibility import guess_rate
 
 IntArray = npt.NDArray[np.int64]
 ROWS = 4096  # records at once

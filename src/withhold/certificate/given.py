@@ -22,12 +22,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.certificate.bound import Table, plug_in
 from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.elimination import DELTA, known_bounds, measured_rates
 from withhold.certificate.linked import SIZES, linked_rate
 from withhold.certificate.targets import JOINT, single, together
+from withhold.records.attribute import Attribute
 
 IntArray = npt.NDArray[np.int64]
 PEOPLE = 5000  # of more, r rows of one person are not counted

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from withhold.bundle import Bundle
-from withhold.bundle_files import MEMBERSHIP
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.signature import keyed_digest
+from withhold.bundle.bundle import Bundle
+from withhold.bundle.files import MEMBERSHIP
+from withhold.core.errors import UserError
+from withhold.core.signature import keyed_digest
+from withhold.records.dataset import Dataset
 
 
 @dataclass(frozen=True, eq=False)

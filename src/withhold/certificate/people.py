@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
-from withhold.bundle import Bundle
-from withhold.dataset import Dataset
+from withhold.bundle.bundle import Bundle
+from withhold.records.attribute import Attribute
+from withhold.records.dataset import Dataset
 
 IntArray = npt.NDArray[np.int64]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from withhold.bundle import load_bundle
+from withhold.bundle.bundle import load_bundle
 from withhold.certificate.claims import Certificate
-from withhold.errors import UserError
-from withhold.key_file import as_key
+from withhold.core.errors import UserError
+from withhold.core.key_file import as_key
 
 
 def read_certificate(path: str | Path, *, key: bytes | str | Path | None = None) -> Certificate:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from withhold.atomic import write_bytes
-from withhold.errors import UserError
-from withhold.safe_read import read_json
-from withhold.signature import sign_fields, verify_fields
+from withhold.core.atomic import write_bytes
+from withhold.core.errors import UserError
+from withhold.core.safe_read import read_json
+from withhold.core.signature import sign_fields, verify_fields
 
 LARGEST = 64 * 2**20  # bytes of a certificate; a larger file is none of ours
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from withhold.attribute import Attribute, combine
+from withhold.records.attribute import Attribute, combine
 
 JOINT = 1000  # classes of the joint attribute; more would be one a record
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from withhold.audit.evidence import Evidence
     from withhold.certificate import Certificate
     from withhold.certificate.release_file import ReleaseCertificate
-    from withhold.dataset import Dataset
+    from withhold.records.dataset import Dataset
 
 GATE_FAILED = 3
 
@@ -146,9 +146,9 @@ def audit(
     from withhold.audit.evaluate import evaluate
     from withhold.audit.pairing import matching
     from withhold.audit.settings import AuditSettings
-    from withhold.dataset import Dataset
-    from withhold.errors import UserError
-    from withhold.key_file import as_key
+    from withhold.core.errors import UserError
+    from withhold.core.key_file import as_key
+    from withhold.records.dataset import Dataset
     from withhold.release.dataset import with_rows
 
     if output is None:
@@ -245,7 +245,7 @@ def _certificate(path: Path) -> tuple[Certificate | ReleaseCertificate, bytes | 
 
     A bundle has the key that its certificate was signed with.
     """
-    from withhold.bundle import load_bundle
+    from withhold.bundle.bundle import load_bundle
     from withhold.certificate import read_certificate
     from withhold.certificate.release_file import ReleaseCertificate
 

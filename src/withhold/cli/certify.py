@@ -22,7 +22,7 @@ from withhold.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from withhold.bundle import Bundle
+    from withhold.bundle.bundle import Bundle
     from withhold.certificate import AttributeClaim, Certificate
 
 
@@ -49,7 +49,7 @@ def certify(
     as_json: Json = False,
 ) -> None:
     """Bound what any attacker, of any power, can read from one released record."""
-    from withhold.bundle import load_bundle
+    from withhold.bundle.bundle import load_bundle
     from withhold.certificate import certify as certified
 
     check_target(output, data)

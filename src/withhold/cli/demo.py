@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from withhold.cli.options import Json, Quiet, choose_progress, print_json
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 # Short enough for two minutes on two cores; the same settings as anyone would write in YAML.
 MASS = {
@@ -32,17 +32,17 @@ def demo(
     """
     from rich.console import Console
 
+    from withhold.actions.fit import fit_bundle
     from withhold.audit import evaluate
     from withhold.audit.attackers.mlp import MlpLarge
-    from withhold.bundle import save_bundle
+    from withhold.bundle.bundle import save_bundle
     from withhold.certificate.release_file import ReleaseCertificate, certificate_path
-    from withhold.data.worlds import voices
-    from withhold.fitting import fit_bundle
+    from withhold.datasets.worlds import voices
     from withhold.media.collect import Samples
     from withhold.media.extract import extract
     from withhold.media.samples import Sound
+    from withhold.records.roles import Roles
     from withhold.report import print_table, write_report
-    from withhold.roles import Roles
 
     if output.exists() and not output.is_dir():
         raise UserError(f"{output} is a file; -o names a folder")

@@ -23,7 +23,7 @@ from withhold.cli.options import (
     extractor_settings,
     print_json,
 )
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 
 def _list(asked: bool) -> None:

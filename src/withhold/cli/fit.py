@@ -33,11 +33,11 @@ from withhold.cli.options import (
     read_dataset,
     read_yaml,
 )
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 if TYPE_CHECKING:
-    from withhold.dataset import Dataset
-    from withhold.roles import Roles
+    from withhold.records.dataset import Dataset
+    from withhold.records.roles import Roles
 
 
 def fit(
@@ -90,12 +90,12 @@ def fit(
     The bundle holds a secret key (file key) and, where there is a certificate, a file that tells
     who was in the fit (fit-membership.safetensors). Keep both in the house.
     """
-    from withhold.bundle import save_bundle
-    from withhold.bundle_files import bundle_digest, check_place, tidy_place
-    from withhold.fitting import fit_bundle
-    from withhold.key_file import as_key
+    from withhold.actions.fit import fit_bundle
+    from withhold.bundle.bundle import save_bundle
+    from withhold.bundle.files import bundle_digest, check_place, tidy_place
+    from withhold.core.key_file import as_key
     from withhold.methods import Journal, read_config
-    from withhold.roles import Roles
+    from withhold.records.roles import Roles
 
     check_target(output, data)
     # Where -o is a link, the folder it leads to is replaced; and `.` has a name only in full.
@@ -180,14 +180,14 @@ def fit(
 
 
 def _made_key(path: Path | None) -> bytes | None:
-    from withhold.key_file import make_key_file
+    from withhold.core.key_file import make_key_file
 
     return None if path is None else make_key_file(path)
 
 
 def _stays_here(bundle: Path) -> str:
     """What of a bundle is not for others."""
-    from withhold.bundle_files import MEMBERSHIP
+    from withhold.bundle.files import MEMBERSHIP
 
     told = "keep private: key (whoever has it can repeat the draws and sign)"
     if (bundle / MEMBERSHIP).exists():
@@ -204,8 +204,8 @@ def _is_there(
     overwrite: bool,
 ) -> bool:
     """Whether this very fit is done already; refuses to replace anything else unasked."""
-    from withhold.bundle import describe_input, load_bundle
-    from withhold.bundle_files import is_bundle
+    from withhold.bundle.bundle import describe_input, load_bundle
+    from withhold.bundle.files import is_bundle
 
     if not is_bundle(target) or overwrite:
         return False

@@ -20,8 +20,8 @@ from withhold.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from withhold.dataset import Dataset
-    from withhold.feasibility import Feasibility
+    from withhold.records.dataset import Dataset
+    from withhold.records.feasibility import Feasibility
 
 
 def inspect(
@@ -40,8 +40,8 @@ def inspect(
     A floor is what guessing a suppressed attribute from the preserved labels gets; a ceiling is
     what can be kept of a preserved one.
     """
-    from withhold.feasibility import feasibility
-    from withhold.roles import Roles
+    from withhold.records.feasibility import feasibility
+    from withhold.records.roles import Roles
 
     dataset = read_dataset(
         data,
@@ -65,7 +65,7 @@ def inspect(
 def _as_dict(dataset: Dataset, found: Feasibility) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from withhold.errors import UserError
+    from withhold.core.errors import UserError
 
     attributes: dict[str, Any] = {}
     for name in dataset.attribute_names:

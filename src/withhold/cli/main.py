@@ -16,7 +16,7 @@ import typer
 
 from withhold import __version__
 from withhold.cli import audit, bench, certify, demo, extract, fit, inspect, transform
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 # Threads that wait for each other by spinning make a training step several times slower as soon as
 # another program wants a core; sleeping costs a quarter on an idle machine. The first is the worse
@@ -116,7 +116,7 @@ def _unheard() -> int:
 def _system_error(error: OSError) -> int:
     from pathlib import Path
 
-    from withhold.atomic import explain_write
+    from withhold.core.atomic import explain_write
 
     if error.filename is not None:
         return _mistake(explain_write(error, Path(os.fsdecode(error.filename))))

@@ -11,15 +11,15 @@ import typer
 
 from withhold.cli.options import check_target, choose_progress, print_json
 from withhold.cli.released import said, tell_columns
-from withhold.errors import UserError, did_you_mean, listing
+from withhold.core.errors import UserError, did_you_mean, listing
 
 if TYPE_CHECKING:
+    from withhold.bundle.media import MediaBundle
+    from withhold.core.progress import Progress
     from withhold.media.collect import Collection
     from withhold.media.samples import Kind
-    from withhold.media_bundle import MediaBundle
-    from withhold.progress import Progress
+    from withhold.records.roles import Roles
     from withhold.release import Wishes
-    from withhold.roles import Roles
 
 
 _OTHER = "{} holds a bundle of another fit; choose another -o, or add --overwrite"
@@ -59,8 +59,8 @@ def make_media_bundle(
     allow_outside: bool = False,
 ) -> MediaBundle:
     """Fit an anonymiser, and save it where nothing else is lost by that."""
-    from withhold.bundle_files import is_bundle
-    from withhold.media_bundle import fit_media, load_media_bundle, save_media_bundle
+    from withhold.bundle.files import is_bundle
+    from withhold.bundle.media import fit_media, load_media_bundle, save_media_bundle
     from withhold.methods.classical import classical_config
 
     config = classical_config(method, settings)  # a mistake here costs no reading of media
@@ -103,7 +103,7 @@ def tell_media_bundle(
     as_json: bool,
 ) -> None:
     """Say what was fitted."""
-    from withhold.bundle_files import bundle_digest
+    from withhold.bundle.files import bundle_digest
 
     if as_json:
         print_json(
@@ -188,15 +188,15 @@ def transform_media(
     as_json: bool,
 ) -> None:
     """Write a release of media."""
-    from withhold.data.files.rows import rows_path
+    from withhold.bundle.media import load_media_bundle
     from withhold.media.collect import open_media
     from withhold.media.folder_sink import names_path
     from withhold.media.sinks import is_of_files
     from withhold.media.to_file import list_skipped
-    from withhold.media_bundle import load_media_bundle
-    from withhold.media_streaming import release_media
+    from withhold.records.files.rows import rows_path
     from withhold.release import Written
     from withhold.release.media import decide_media
+    from withhold.release.media_stream import release_media
 
     if output.name in ("", ".."):  # `.` has a name only in full
         output = Path(os.path.realpath(output))
@@ -288,7 +288,7 @@ def features_for_audit(
 
 
 def _make(folder: Path) -> None:
-    from withhold.atomic import writing_to
+    from withhold.core.atomic import writing_to
 
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from withhold.errors import UserError
-from withhold.progress import Bars, Lines, Progress, Silent
+from withhold.core.errors import UserError
+from withhold.core.progress import Bars, Lines, Progress, Silent
 
 if TYPE_CHECKING:
-    from withhold.dataset import Dataset
+    from withhold.records.dataset import Dataset
 
 Data = Annotated[Path, typer.Argument(help="Dataset: Parquet, CSV or npz.", metavar="DATA")]
 DataOrMedia = Annotated[
@@ -99,7 +99,7 @@ def read_dataset(
     progress: Progress,
 ) -> Dataset:
     """A dataset as the options describe it."""
-    from withhold.dataset import Dataset
+    from withhold.records.dataset import Dataset
 
     data = Dataset.read(
         path,
@@ -127,7 +127,7 @@ def _multilabel(options: list[str] | None) -> Mapping[str, list[str]]:
 
 def read_yaml(path: Path | None) -> dict[str, Any]:
     """Settings from a YAML file."""
-    from withhold.settings import read_settings
+    from withhold.core.settings import read_settings
 
     return {} if path is None else read_settings(path)
 
@@ -136,7 +136,7 @@ def extractor_settings(
     given: list[str] | None, weights: str | None, download: bool
 ) -> dict[str, Any]:
     """Settings of an extractor as YAML would read them: numbers, true and false, lists, text."""
-    from withhold.settings import parse_yaml
+    from withhold.core.settings import parse_yaml
 
     out: dict[str, Any] = {}
     for setting in given or []:
@@ -156,7 +156,7 @@ def extractor_settings(
 
 def check_target(path: Path, *inputs: Path) -> None:
     """Refuse an output that cannot be written, or that is an input, before any work is done."""
-    from withhold.data.files import same_file
+    from withhold.records.files import same_file
 
     for given in inputs:
         if same_file(path, given):
@@ -172,7 +172,7 @@ def check_target(path: Path, *inputs: Path) -> None:
 
 def check_dataset_target(path: Path, *inputs: Path) -> None:
     """The same for a dataset file, whose name must also say its format."""
-    from withhold.data.files import check_sink
+    from withhold.records.files import check_sink
 
     check_target(path, *inputs)
     check_sink(path)
@@ -190,7 +190,7 @@ def check_folder_target(path: Path) -> None:
 
 def write_into(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write files into a folder, all or none; the folder is made, and unmade where that fails."""
-    from withhold.atomic import write_together, writing_to
+    from withhold.core.atomic import write_together, writing_to
 
     absent = [p for p in (folder, *folder.parents) if not p.exists()]
     with writing_to(folder):

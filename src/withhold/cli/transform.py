@@ -23,10 +23,10 @@ from withhold.cli.options import (
     print_json,
 )
 from withhold.cli.released import said, tell_columns
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 if TYPE_CHECKING:
-    from withhold.bundle import Bundle
+    from withhold.bundle.bundle import Bundle
 
 
 def transform(
@@ -94,11 +94,11 @@ def transform(
     (sound becomes mono, clips are silent). Files get numbers for names; RELEASE.names.csv says
     which is which, and RELEASE.left-out.csv what could not be released, and why.
     """
-    from withhold.bundle import load_bundle
+    from withhold.bundle.bundle import load_bundle
+    from withhold.bundle.media import holds_media
     from withhold.certificate.release_file import certificate_path
-    from withhold.data.files import open_source
-    from withhold.data.files.rows import rows_path
-    from withhold.media_bundle import holds_media
+    from withhold.records.files import open_source
+    from withhold.records.files.rows import rows_path
     from withhold.release import Wishes, check_shape, codes_path, release_file
 
     of_media = {

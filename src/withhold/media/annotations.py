@@ -25,9 +25,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from withhold.errors import UserError, did_you_mean, listing
+from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.core.safe_read import read_json
 from withhold.media.windows import Window, fitting_step, span
-from withhold.safe_read import read_json
 
 Value = int | str
 _BOOKKEEPING = frozenset({"review", "note"})

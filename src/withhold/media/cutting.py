@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.collect.collection import Item
 from withhold.media.samples import BadMedia, Clip, Kind, Picture, Sample, kind_of
 from withhold.media.windows import Window, centre_window, equidistant_windows

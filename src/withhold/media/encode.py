@@ -10,7 +10,7 @@ import io
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.decode.pictures import encode_picture
 from withhold.media.decode.sounds import encode_sound

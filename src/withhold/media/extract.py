@@ -12,8 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold import __version__
-from withhold.dataset import SPLIT, Dataset
-from withhold.errors import UserError, listing
+from withhold.core.errors import UserError, listing
+from withhold.core.progress import Progress, Silent
+from withhold.core.safe_read import parse_json
 from withhold.media.collect import Collection, open_media
 from withhold.media.collect.collection import FILE
 from withhold.media.cutting import Cutting
@@ -23,9 +24,8 @@ from withhold.media.moments import Moments
 from withhold.media.pipeline import STUMBLES, Skipped, blocks, label_schema
 from withhold.media.samples import BadMedia
 from withhold.media.views import MediaViews
-from withhold.progress import Progress, Silent
-from withhold.safe_read import parse_json
-from withhold.splits import column_of
+from withhold.records.dataset import SPLIT, Dataset
+from withhold.records.splits import column_of
 
 # Where a dataset file keeps how its features were made, so that later media are treated alike.
 METADATA = b"withhold.extractor"
@@ -271,7 +271,7 @@ def _extractor(
 def _like(path: str | Path) -> Extractor:
     import pyarrow.parquet as pq
 
-    from withhold.data.files import open_source
+    from withhold.records.files import open_source
 
     metadata = open_source(path).schema.metadata
     if Path(path).suffix in (".parquet", ".pq"):

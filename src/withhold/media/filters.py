@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.samples import ByteArray
 
 # Values in float at once (64 MB): the memory of a long clip stays that of a few frames.

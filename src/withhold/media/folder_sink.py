@@ -16,9 +16,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from withhold.atomic import refuse_link, write_bytes, writing_to
-from withhold.errors import UserError
-from withhold.lists import as_csv
+from withhold.core.atomic import refuse_link, write_bytes, writing_to
+from withhold.core.errors import UserError
+from withhold.core.lists import as_csv
 from withhold.media.collect.collection import FILE, Item
 from withhold.media.encode import encode, suffix_for
 from withhold.media.media_sink import MediaSink

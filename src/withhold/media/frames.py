@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.samples import BadMedia, ByteArray, Clip, FloatArray, Sample
 from withhold.media.windows import centre_window
 

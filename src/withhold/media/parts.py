@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from withhold.atomic import open_new, refuse_link, write_bytes, writing_to
+from withhold.core.atomic import open_new, refuse_link, write_bytes, writing_to
 from withhold.media.extractors.extractor import FloatArray
 from withhold.media.pipeline import Block, Skipped
 

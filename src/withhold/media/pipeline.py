@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from withhold.data.files.source import one_line
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.learn.nets.device import core_count
 from withhold.media.collect import Collection, Item
 from withhold.media.collect.collection import FILE
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray, Prepared
 from withhold.media.samples import BadMedia, Sample
-from withhold.nets.device import core_count
-from withhold.tables import RECORD, bare_table
+from withhold.records.files.source import one_line
+from withhold.records.tables import RECORD, bare_table
 
 # What a sample becomes before it is prepared; the numbers are the item's place in the collection,
 # which of the item's records it is, and which attempt, the last of which must leave it usable.

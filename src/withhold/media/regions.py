@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.samples import BadMedia, ByteArray
 
 Boxes = npt.NDArray[np.floating]  # (k, 5): x0, y0, x1, y1, score

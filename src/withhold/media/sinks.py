@@ -15,11 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.atomic import write_bytes, writing_to
-from withhold.data.files import Sink, check_sink, open_sink
-from withhold.data.files.rows import find_rows, rows_path, write_rows
-from withhold.data.files.shuffle import Shuffle
-from withhold.errors import UserError
+from withhold.core.atomic import write_bytes, writing_to
+from withhold.core.errors import UserError
 from withhold.media.collect.arrays import Arrays
 from withhold.media.collect.collection import Collection, Item
 from withhold.media.collect.folder import Folder
@@ -28,6 +25,9 @@ from withhold.media.encode import encode, suffix_for
 from withhold.media.folder_sink import DATE, FolderSink, dealt
 from withhold.media.media_sink import MediaSink
 from withhold.media.samples import Clip, Picture, Sample, Sound
+from withhold.records.files import Sink, check_sink, open_sink
+from withhold.records.files.rows import find_rows, rows_path, write_rows
+from withhold.records.files.shuffle import Shuffle
 
 __all__ = ["ArraySink", "FolderSink", "MediaSink", "TableSink", "open_media_sink"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.samples import FloatArray, Sound
 
 Doubles = npt.NDArray[np.float64]

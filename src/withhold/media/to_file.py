@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from withhold.atomic import write_bytes
-from withhold.data.files import open_sink
-from withhold.dataset import Dataset
-from withhold.errors import UserError
-from withhold.lists import as_csv
+from withhold.core.atomic import write_bytes
+from withhold.core.errors import UserError
+from withhold.core.lists import as_csv
+from withhold.core.progress import Progress
 from withhold.media.extract import METADATA, Job, check_some, note_of, train_rows, with_parts
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.moments import Moments
 from withhold.media.parts import Parts
 from withhold.media.pipeline import FEATURES, Block, Skipped, blocks
-from withhold.progress import Progress
+from withhold.records.dataset import Dataset
+from withhold.records.files import open_sink
 
 # A part is written when it holds so many bytes of features, or so many seconds of work.
 _BYTES, _SECONDS = 32 * 2**20, 3.0

@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress, Silent
 from withhold.media.collect import Collection, Item
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray
 from withhold.media.pipeline import ATTEMPTS, Augment, blocks
 from withhold.media.samples import Clip, Kind, Picture, Sample, Sound
-from withhold.progress import Progress, Silent
 
 VERSION = "views 4"
 Rows = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from withhold.errors import UserError
-from withhold.safe_read import check_regular
+from withhold.core.errors import UserError
+from withhold.core.safe_read import check_regular
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from withhold.learn.nets.device import core_count, threads
 from withhold.methods.modifier import FloatArray
-from withhold.nets.device import core_count, threads
 
 # Records go through in blocks of one fixed size (the last one padded), so that the kernels chosen,
 # and with them the last bits, do not depend on how a caller cuts the data.

@@ -11,8 +11,8 @@ from abc import abstractmethod
 import numpy as np
 import numpy.typing as npt
 
-from withhold.errors import RecordError
-from withhold.keyed import keyed_uniform
+from withhold.core.errors import RecordError
+from withhold.core.keyed import keyed_uniform
 from withhold.methods.modifier import FloatArray, Labels, Modifier
 
 IntArray = npt.NDArray[np.int64]

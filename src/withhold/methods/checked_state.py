@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.methods.modifier import FloatArray, State
 
 MOST_FEATURES = 2**24

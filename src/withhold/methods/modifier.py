@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
-from withhold.errors import UserError, listing
+from withhold.core.errors import UserError, listing
+from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
 State = dict[str, npt.NDArray[Any]]

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from withhold.dataset import Dataset
-from withhold.errors import UserError, did_you_mean, listing
-from withhold.methods.journal import Journal
+from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.core.progress import Progress
+from withhold.learn.journal import Journal
 from withhold.methods.modifier import Modifier
-from withhold.progress import Progress
-from withhold.roles import Roles
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 
 class Method(Protocol):

@@ -6,10 +6,10 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.learn.nets.space import Space
 from withhold.methods.checked_state import Arrays, StateSettings
 from withhold.methods.modifier import State
-from withhold.nets.space import Space
 
 
 def network_state(network: nn.Sequential) -> State:

@@ -10,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.bundle import Bundle
+from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
-from withhold.data.files.rows import (
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress, Silent
+from withhold.records.dataset import Dataset, Rows
+from withhold.records.files.rows import (
     check_release,
     find_rows,
     read_rows,
@@ -20,9 +23,7 @@ from withhold.data.files.rows import (
     sha256_of,
     write_rows,
 )
-from withhold.dataset import Dataset, Rows
-from withhold.errors import UserError
-from withhold.progress import Progress, Silent
+from withhold.records.tables import bare_schema, bare_table
 from withhold.release.certificate import Certifier
 from withhold.release.files import making
 from withhold.release.modify import modified
@@ -31,7 +32,6 @@ from withhold.release.policy import decide
 from withhold.release.stream import subject_of
 from withhold.release.survey import survey
 from withhold.release.wishes import Wishes
-from withhold.tables import bare_schema, bare_table
 
 _ROWS = 16384
 

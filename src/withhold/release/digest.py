@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from withhold.tables import RECORD
+from withhold.records.tables import RECORD
 
 Words = npt.NDArray[np.uint64]
 _MISSING = np.uint64(0x6D697373696E6721)

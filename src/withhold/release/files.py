@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from withhold.atomic import writing_to
-from withhold.data.files.sink import check_sink
+from withhold.core.atomic import writing_to
 from withhold.media.folder_sink import DATE
+from withhold.records.files.sink import check_sink
 
 
 @contextmanager

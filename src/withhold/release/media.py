@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from withhold.columns.measure import MOST
-from withhold.errors import UserError
-from withhold.keyed import other_key
+from withhold.bundle.media import MediaBundle
+from withhold.core.errors import UserError
+from withhold.core.keyed import other_key
 from withhold.media.collect.collection import Collection
 from withhold.media.collect.stored import PATHS
-from withhold.media_bundle import MediaBundle
+from withhold.records.columns.measure import MOST
 from withhold.release.policy import Decision, Subject, decide
 from withhold.release.survey import survey
 from withhold.release.wishes import Wishes

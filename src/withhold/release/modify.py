@@ -7,11 +7,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
-from withhold.bundle import Bundle
-from withhold.errors import UserError
+from withhold.bundle.bundle import Bundle
+from withhold.core.errors import UserError
 from withhold.methods import Channel
-from withhold.methods.codebook import CodebookModifier
+from withhold.methods.features.codebook import CodebookModifier
+from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
 Shape = Literal["code", "sample", "index"]

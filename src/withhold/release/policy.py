@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.attribute import Attribute, encode, gather
-from withhold.columns import Measured, kind_of, measure_columns, only_known_values
-from withhold.errors import UserError, did_you_mean
+from withhold.core.errors import UserError, did_you_mean
+from withhold.records.attribute import Attribute, encode, gather
+from withhold.records.columns import Measured, kind_of, measure_columns, only_known_values
+from withhold.records.tables import RECORD, encode_any
 from withhold.release.wishes import Wishes
-from withhold.tables import RECORD, encode_any
 
 FloatArray = npt.NDArray[np.float32]
 

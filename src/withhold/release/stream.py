@@ -16,16 +16,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.atomic import writing_to
-from withhold.attribute import Attribute, encode, gather
-from withhold.bundle import Bundle
+from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import certificate_path
-from withhold.data.files import FeatureLayout, Source, open_sink
-from withhold.data.files.rows import rows_path, sha256_of, write_rows
-from withhold.data.files.shuffle import Shuffle
-from withhold.errors import RecordError, UserError
+from withhold.core.atomic import writing_to
+from withhold.core.errors import RecordError, UserError
+from withhold.core.progress import Progress
 from withhold.methods import Channel
-from withhold.progress import Progress
+from withhold.records.attribute import Attribute, encode, gather
+from withhold.records.files import FeatureLayout, Source, open_sink
+from withhold.records.files.rows import rows_path, sha256_of, write_rows
+from withhold.records.files.shuffle import Shuffle
+from withhold.records.tables import bare_schema
 from withhold.release.certificate import Certifier
 from withhold.release.files import codes_path, making
 from withhold.release.modify import INDEX, Shape, modified
@@ -33,7 +34,6 @@ from withhold.release.order import occurrences, shuffled_places
 from withhold.release.policy import Decision, Subject, decide
 from withhold.release.survey import survey
 from withhold.release.wishes import Wishes
-from withhold.tables import bare_schema
 
 FloatArray = npt.NDArray[np.float32]
 

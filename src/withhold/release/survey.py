@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.columns.measure import MOST
-from withhold.columns.rules import has_bytes
-from withhold.keyed import other_key
+from withhold.core.keyed import other_key
+from withhold.records.columns.measure import MOST
+from withhold.records.columns.rules import has_bytes
 from withhold.release.digest import row_digests
 
 FloatArray = npt.NDArray[np.float32]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from withhold.atomic import write_bytes
+from withhold.core.atomic import write_bytes
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -8,7 +8,7 @@ from contracts.attacker import AttackerContract
 from support import of_world
 from withhold.audit.attackers.logistic import Logistic
 from withhold.audit.views import Views
-from withhold.data.worlds import gaussian
+from withhold.datasets.worlds import gaussian
 
 
 class TestLogistic(AttackerContract):

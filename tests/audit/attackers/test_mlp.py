@@ -10,7 +10,7 @@ from support import of_world
 from withhold.audit.attackers import mlp as module
 from withhold.audit.attackers.mlp import Mlp, MlpSmall
 from withhold.audit.metrics import accuracy
-from withhold.data.worlds import gaussian
+from withhold.datasets.worlds import gaussian
 
 TINY = Mlp(hidden=(64,), epochs=10, steps=200)
 

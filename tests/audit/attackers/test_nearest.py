@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 
 from contracts.attacker import AttackerContract, simple
-from withhold.attribute import Attribute
 from withhold.audit.attackers.nearest import Nearest
+from withhold.records.attribute import Attribute
 
 
 class TestNearest(AttackerContract):

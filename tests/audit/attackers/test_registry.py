@@ -6,7 +6,7 @@ import pytest
 
 from withhold.audit.attackers import attacker_names, get_attackers
 from withhold.audit.plan import FULL, QUICK, ladder, models_of_originals
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 
 def test_every_attacker_is_on_the_ladder_weakest_first():

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 
 from contracts.attacker import AttackerContract, simple
-from withhold.attribute import Attribute
 from withhold.audit.attackers.trees import Trees, telling
+from withhold.records.attribute import Attribute
 
 
 class TestTrees(AttackerContract):

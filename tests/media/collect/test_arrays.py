@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.collect.arrays import Arrays
 
 RNG = np.random.default_rng(0)

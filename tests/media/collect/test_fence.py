@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from media_support import constant, write_wav
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.collect import open_media
 from withhold.media.collect.fence import Fence
 from withhold.media.extract import extract

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from media_support import constant, write_wav
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.collect.folder import Folder, file_names
 from withhold.media.samples import BadMedia
 

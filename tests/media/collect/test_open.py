@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from media_support import constant, write_wav
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.collect import open_media
 from withhold.media.collect.arrays import Arrays
 from withhold.media.collect.folder import Folder

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.collect.pattern import Pattern, typed
 
 

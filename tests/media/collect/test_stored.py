@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from media_support import constant, write_png, write_wav
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.collect.stored import MULAW, Stored
 from withhold.media.samples import BadMedia, Sound
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.decode import pictures
 from withhold.media.decode.pictures import (
     decode_picture,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 import soundfile as sf
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.decode.sounds import decode_sound, encode_sound, resampled
 from withhold.media.samples import BadMedia, Sound
 

@@ -12,10 +12,10 @@ import torch
 
 from contracts.extractor import ExtractorContract
 from media.drawn_face import drawn_face
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.learn.nets.inception_resnet import InceptionResnetV1
 from withhold.media.extractors.facenet import FaceNet, FaceNetConfig
 from withhold.media.samples import BadMedia, Picture, Sample
-from withhold.nets.inception_resnet import InceptionResnetV1
 
 
 @pytest.fixture(autouse=True, scope="module")

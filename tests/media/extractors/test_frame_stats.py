@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from contracts.extractor import ExtractorContract
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.extractors.frame_stats import FrameStats
 from withhold.media.samples import BadMedia, Clip, Picture, Sample

@@ -11,7 +11,7 @@ import pytest
 import torch
 import transformers
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.hub import load_pretrained, load_processor_settings
 
 

@@ -14,7 +14,7 @@ import torch
 import transformers
 
 from contracts.extractor import ExtractorContract
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.hubert import HubertBase, HubertConfig, HubertLarge
 from withhold.media.samples import Sample, Sound
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.image_input import ImageInput
 from withhold.media.samples import BadMedia, ByteArray, FloatArray
 

@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from contracts.extractor import ExtractorContract
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import FloatArray
 from withhold.media.extractors.image_model import ImageModel, ImageModelConfig
 from withhold.media.samples import Picture, Sample

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import Extractor, WeightsConfig, unit
 from withhold.media.extractors.logmel import LogMel
 from withhold.media.extractors.registry import (

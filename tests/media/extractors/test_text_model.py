@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from contracts.extractor import ExtractorContract
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import WeightsConfig
 from withhold.media.extractors.text_model import MiniLm, TextModel
 from withhold.media.samples import BadMedia, Sample

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from contracts.extractor import ExtractorContract
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import Extractor, WeightsConfig
 from withhold.media.extractors.videomae import VideoMae
 from withhold.media.samples import BadMedia, Clip, Sample

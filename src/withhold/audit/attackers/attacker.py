@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
-from withhold.errors import UserError, did_you_mean, listing
+from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
 # What an attacker is shown: features standardised, or (where there are many) their first principal

@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray, ViewName, log_shares
+from withhold.records.attribute import Attribute
 
 _WIDEST = 128
 _FEWEST = 12

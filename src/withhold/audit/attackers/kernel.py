@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, per_label
 from withhold.audit.attackers.logistic import LinearPrediction, fit_linear
+from withhold.records.attribute import Attribute
 
 
 @attacker

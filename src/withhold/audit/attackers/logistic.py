@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import (
     FloatArray,
     ViewName,
@@ -17,6 +16,7 @@ from withhold.audit.attackers.attacker import (
     log_shares,
     per_label,
 )
+from withhold.records.attribute import Attribute
 
 
 @attacker

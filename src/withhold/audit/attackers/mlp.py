@@ -17,10 +17,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker
-from withhold.losses.similarity import masked_cross_entropy
-from withhold.methods.training import (
+from withhold.learn.losses.similarity import masked_cross_entropy
+from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.device import pick_device
+from withhold.learn.training import (
     adamw,
     cosine_rate,
     epoch_batches,
@@ -30,8 +31,7 @@ from withhold.methods.training import (
     set_rate,
     steps_per_epoch,
 )
-from withhold.nets.attribute import AttributeNet
-from withhold.nets.device import pick_device
+from withhold.records.attribute import Attribute
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, per_label
 from withhold.audit.attackers.logistic import LinearPrediction, fit_linear
+from withhold.records.attribute import Attribute
 
 _MOST = 18  # features: all 2^18 products are tried
 Array = npt.NDArray[np.float64]

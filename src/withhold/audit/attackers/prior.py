@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, log_shares
+from withhold.records.attribute import Attribute
 
 
 @attacker

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.attribute import Attribute
 from withhold.audit.attackers.attacker import (
     FloatArray,
     ViewName,
@@ -17,6 +16,7 @@ from withhold.audit.attackers.attacker import (
     per_label,
 )
 from withhold.audit.metrics import row_entropy
+from withhold.records.attribute import Attribute
 
 
 @attacker

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.data.files.npz import stored_arrays
-from withhold.data.files.source import one_line
-from withhold.errors import UserError, did_you_mean, listing
+from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.core.safe_read import open_regular
 from withhold.media.collect.collection import Item
 from withhold.media.samples import ByteArray, Clip, Kind, Picture
 from withhold.media.weights import file_hash
-from withhold.safe_read import open_regular
+from withhold.records.files.npz import stored_arrays
+from withhold.records.files.source import one_line
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 
 def is_below(real: str, root: str) -> bool:

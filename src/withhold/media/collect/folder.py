@@ -14,13 +14,13 @@ from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 
-from withhold.errors import UserError, listing
-from withhold.lists import from_cell
+from withhold.core.errors import UserError, listing
+from withhold.core.lists import from_cell
+from withhold.core.safe_read import open_regular, read_bounded, reason
 from withhold.media.collect.collection import FILE, Item
 from withhold.media.collect.fence import is_below
 from withhold.media.collect.pattern import Pattern, typed
 from withhold.media.samples import SUFFIXES, BadMedia, Kind, kind_of
-from withhold.safe_read import open_regular, read_bounded, reason
 
 _MOST_BYTES = 2**28  # of a list of names
 _OUTSIDE = "is a link that leads out of the folder; if it can be trusted, add --allow-outside"

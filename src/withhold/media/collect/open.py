@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from withhold.errors import UserError, did_you_mean
+from withhold.core.errors import UserError, did_you_mean
 from withhold.media.collect.arrays import Arrays
 from withhold.media.collect.collection import Collection
 from withhold.media.collect.folder import Folder

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 
 
 @dataclass(frozen=True)

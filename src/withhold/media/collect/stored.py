@@ -13,13 +13,13 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from withhold.data.files import Source, open_source
-from withhold.errors import UserError, did_you_mean, listing
+from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.media.collect.collection import FILE, Item
 from withhold.media.collect.fence import Fence
 from withhold.media.collect.folder import contents, file_stamp, stem
 from withhold.media.samples import BadMedia, Content, FloatArray, Kind, Sound
 from withhold.media.weights import file_hash
+from withhold.records.files import Source, open_source
 
 Form = Literal["bytes", "mulaw", "samples", "path", "text", "struct"]
 # y = u/127.5 - 1;  x = sign(y) (256^|y| - 1) / 255

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.samples import BadMedia, Clip
 
 _H264 = ("libx264", {"crf": "18"})

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.core.safe_read import open_regular
 from withhold.media.samples import BadMedia, ByteArray, FloatArray, Picture
-from withhold.safe_read import open_regular
 
 Resampling = Literal["nearest", "bilinear", "bicubic", "box", "lanczos"]
 # Only these of Pillow's readers: others start programs (EPS).

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.core.safe_read import check_regular
 from withhold.media.samples import BadMedia, FloatArray, Sound
-from withhold.safe_read import check_regular
 
 # Samples a channel that are decoded or encoded at once: a file of many channels stays small in
 # memory, and the Vorbis encoder overruns its stack on a long sound given in one piece.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from withhold.core.safe_read import open_regular
 from withhold.media.samples import BadMedia
-from withhold.safe_read import open_regular
 
 MOST_BYTES = 2**20
 

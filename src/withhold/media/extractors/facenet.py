@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.learn.nets.inception_resnet import InceptionResnetV1
 from withhold.media.decode.pictures import resized
 from withhold.media.extractors.extractor import Extractor, ExtractorConfig, FloatArray, Prepared
 from withhold.media.faces import FaceDetector
 from withhold.media.samples import BadMedia, ByteArray, Picture, Sample
 from withhold.media.weights import file_hash, load_into
-from withhold.nets.inception_resnet import InceptionResnetV1
 
 _SIDE = 160
 

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.learn.nets.device import pick_device
 from withhold.media.decode.sounds import resampled
 from withhold.media.extractors.extractor import (
     FloatArray,
@@ -27,7 +28,6 @@ from withhold.media.extractors.extractor import (
 )
 from withhold.media.extractors.hub import HubExtractor, load_pretrained, load_processor_settings
 from withhold.media.samples import Sample, Sound
-from withhold.nets.device import pick_device
 
 _RATE = 16_000
 

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.decode.pictures import Resampling, resized
 from withhold.media.samples import BadMedia, ByteArray, FloatArray
 

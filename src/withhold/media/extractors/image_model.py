@@ -14,7 +14,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import (
     Extractor,
     ExtractorConfig,

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from withhold.errors import UserError, did_you_mean, listing
+from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.media.extractors.extractor import Extractor
 
 # name: module and class; the order is that of the documentation.

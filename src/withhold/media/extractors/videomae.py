@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from withhold.errors import UserError
+from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import Extractor, Prepared, WeightsConfig, unit
 from withhold.media.extractors.hub import load_pretrained, load_processor_settings
 from withhold.media.frames import frames_of, resize_frames

@@ -1,0 +1,1 @@
+"""What a user can ask for, typed: every door calls these functions."""

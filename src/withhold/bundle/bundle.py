@@ -1,0 +1,306 @@
+"""The bundle: the folder a fit leaves behind.
+
+    bundle.json                 method, settings, roles, seed, versions, keyed digest of the input
+    weights.safetensors         the modifier's arrays
+    history.json                the training metrics, stage by stage
+    fit-membership.safetensors  to recognise the records of the fit  } where the release has
+    certificate.json            the bound on every attacker          } finitely many codes
+    SHA256SUMS                  hashes of all of them; `sha256sum -c` reads it too
+    SIGNATURE                   of SHA256SUMS, under the key
+    key                         the secret key, mode 0600
+
+Nothing in it is code, and loading runs none. Nothing in it depends on when or how often the fit was
+interrupted: the same data, settings, seed and key give the same bytes on the same machine.
+
+`fit-membership.safetensors` tells who was in the fit. It is only needed to certify records of
+another file, and may be left out of a bundle that travels.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import safetensors
+import torch
+from pydantic import BaseModel
+from safetensors.numpy import load, save
+
+from withhold import __version__
+from withhold.bundle.description import (
+    SCHEMA,
+    FeatureDescription,
+    checked,
+    read_json,
+    read_kind,
+)
+from withhold.bundle.files import CERTIFICATE, MEMBERSHIP, read_files, write_files
+from withhold.bundle.fit_membership import FitMembership
+from withhold.core.errors import UserError
+from withhold.core.key_file import as_key
+from withhold.core.progress import Progress
+from withhold.core.signature import keyed_digest, sign_fields, verify_fields
+from withhold.methods import Modifier, get_method, read_config
+from withhold.methods.modifier import State
+from withhold.records.columns import describe_columns
+from withhold.records.columns.measure import MOST
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
+from withhold.records.tables import RECORD
+
+if TYPE_CHECKING:
+    from withhold.release import ReleasedDataset
+
+FILES = ("bundle.json", "weights.safetensors", "history.json")
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A modifier and where it came from."""
+
+    modifier: Modifier
+    roles: Roles
+    config: dict[str, Any]
+    seed: int
+    input: dict[str, Any]
+    versions: dict[str, str]
+    history: list[dict[str, Any]]
+    membership: FitMembership | None = None
+    certificate: dict[str, Any] | None = None
+
+    @property
+    def method(self) -> str:
+        """The method that made it."""
+        return self.modifier.method
+
+    @property
+    def feature_spec(self) -> str:
+        """The feature columns of the fit, as `--features` takes them."""
+        return ",".join(self.input["columns"])
+
+    @property
+    def label_columns(self) -> list[str]:
+        """Columns that hold the labels of suppressed attributes."""
+        return list(self.input["label_columns"])
+
+    @property
+    def checked_columns(self) -> list[str]:
+        """Columns of the fitted data of which `tells` knows."""
+        return list(self.input["checked"])
+
+    @property
+    def tells(self) -> dict[str, dict[str, float]]:
+        """Columns that tell of a suppressed attribute: {attribute: {column: best guess}}."""
+        return dict(self.input["tells"])
+
+    def release(
+        self,
+        dataset: Dataset,
+        *,
+        keep: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        keep_labels: bool = False,
+        same_order: bool = False,
+        progress: Progress | None = None,
+    ) -> ReleasedDataset:
+        """The dataset that leaves the house; see `withhold.release.release_dataset`."""
+        # A release needs the certificate, which needs the bundle: this call goes forward.
+        releases = import_module("withhold.release")
+        released: ReleasedDataset = releases.release_dataset(
+            self,
+            dataset,
+            keep=keep,
+            drop=drop,
+            keep_labels=keep_labels,
+            same_order=same_order,
+            progress=progress,
+        )
+        return released
+
+
+def describe(
+    modifier: Modifier,
+    dataset: Dataset,
+    roles: Roles,
+    config: BaseModel,
+    *,
+    seed: int,
+    history: list[dict[str, Any]],
+) -> Bundle:
+    """The bundle of a fit that is done."""
+    return Bundle(
+        modifier,
+        roles,
+        config.model_dump(mode="json"),
+        seed,
+        describe_input(dataset, roles, modifier.key),
+        versions(),
+        history,
+    )
+
+
+def versions() -> dict[str, str]:
+    """What a bundle was made with."""
+    return {
+        "withhold": __version__,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def describe_input(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
+    """What decides a fit beside its settings: the data, and how it was read.
+
+    Digests of the data are keyed: a plain hash would let anyone test a guess of the data.
+    """
+    raw = None if dataset.raw is None else keyed_digest(key, dataset.raw.fingerprint())
+    return {
+        "name": dataset.name,
+        "records": len(dataset),
+        "features": dataset.dimension,
+        "columns": list(dataset.layout.columns),
+        "label_columns": [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))],
+        "group": dataset.group,
+        "multilabel": {name: list(labels) for name, labels in dataset.multilabel.items()},
+        "raw": raw,
+        "sha256": keyed_digest(key, dataset.digest()),
+        **_describe_columns(dataset, roles, key),
+    }
+
+
+def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
+    """Which columns tell of the suppressed attributes, and which were measured harmless."""
+    labels = {c for n in roles.suppress for c in (n, *dataset.multilabel.get(n, ()))}
+    names = [c for c in dataset.table.column_names if c not in labels | {RECORD, dataset.group}]
+    if len(dataset) > MOST:
+        rows = np.random.default_rng(0).choice(len(dataset), MOST, replace=False)
+        dataset = dataset.rows(np.sort(rows))
+    return describe_columns(
+        dataset.table.select(names),
+        [dataset.attribute(n) for n in roles.suppress],
+        x=dataset.x,
+        groups=None if dataset.group in roles.suppress else dataset.group_codes,
+        key=key,
+    )
+
+
+def save_bundle(bundle: Bundle, folder: str | Path) -> None:
+    """Write the bundle, all of it or nothing; an older one is replaced."""
+    text = {
+        "schema": SCHEMA,
+        "method": bundle.method,
+        "suppress": list(bundle.roles.suppress),
+        "preserve": list(bundle.roles.preserve),
+        "seed": bundle.seed,
+        "config": bundle.config,
+        "modifier": bundle.modifier.settings(),
+        "input": bundle.input,
+        "versions": bundle.versions,
+    }
+    contents = {
+        "bundle.json": json.dumps(text, indent=2, sort_keys=True).encode() + b"\n",
+        "weights.safetensors": save(
+            {k: np.ascontiguousarray(v) for k, v in sorted(bundle.modifier.state().items())}
+        ),
+        "history.json": json.dumps(bundle.history, indent=1).encode() + b"\n",
+    }
+    if bundle.membership is not None:
+        contents[MEMBERSHIP] = save(bundle.membership.arrays())
+    key = bundle.modifier.key
+    if bundle.certificate is not None:
+        signed = bundle.certificate | {"signature": sign_fields(key, bundle.certificate)}
+        contents[CERTIFICATE] = json.dumps(signed, indent=2).encode() + b"\n"
+    write_files(folder, contents, key)
+
+
+def load_bundle(folder: str | Path, *, key: bytes | str | Path | None = None) -> Bundle:
+    """Read and check a bundle; anything that `save_bundle` did not write is refused.
+
+    `key` is the owner's copy of the key (32 bytes, or a file): the bundle must be signed with it.
+    """
+    path = Path(folder)
+    files = read_files(path, FILES, as_key(key))
+    contents = files.contents
+    raw, kind = read_kind(path, contents["bundle.json"])
+    if kind != "features":
+        raise UserError(
+            f"bundle {path} changes {kind[:20]}s, not features; give it media:"
+            f" withhold transform {path} MEDIA -o RELEASE"
+        )
+    text = checked(path, raw, FeatureDescription)
+    state = read_arrays(path, contents, "weights.safetensors")
+    seen = read_arrays(path, contents, MEMBERSHIP) if MEMBERSHIP in contents else None
+    try:
+        method = get_method(text.method)
+        read_config(text.method, text.config)
+        modifier = method.modifier_type.from_state(state, text.modifier, files.key)
+        _check_modifier(modifier, text)
+        membership = None if seen is None else FitMembership.from_arrays(seen, modifier.key)
+    except UserError as error:
+        raise UserError(f"bundle {path}: {error}") from error
+    return Bundle(
+        modifier,
+        text.roles,
+        text.config,
+        text.seed,
+        text.input.model_dump(mode="json"),
+        text.versions,
+        _read_history(path, contents["history.json"]),
+        membership,
+        _read_certificate(path, contents.get(CERTIFICATE), files.key),
+    )
+
+
+def read_arrays(path: Path, contents: dict[str, bytes], name: str) -> State:
+    """Arrays of a bundle's file."""
+    try:
+        return load(contents[name])
+    except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"bundle {path}: {name} cannot be read ({reason})") from error
+
+
+def _check_modifier(modifier: Modifier, text: FeatureDescription) -> None:
+    """The arrays are those of the features and attributes that the description names."""
+    if modifier.dimension != text.input.features:
+        raise UserError(
+            f"weights.safetensors is for {modifier.dimension:,} features, bundle.json names"
+            f" {text.input.features:,}; restore it, or fit again"
+        )
+    odd = set(modifier.needs) - {*text.suppress, text.input.group}
+    if odd:
+        raise UserError(
+            f"the modifier asks for '{min(odd)[:100]}', which is neither suppressed nor the group"
+            " of the fit; restore it, or fit again"
+        )
+
+
+def _read_history(path: Path, data: bytes) -> list[dict[str, Any]]:
+    history = read_json(path, "history.json", data)
+    if not isinstance(history, list) or not all(isinstance(entry, dict) for entry in history):
+        raise UserError(f"bundle {path}: history.json is not a list of entries; fit again")
+    return history
+
+
+def _read_certificate(path: Path, data: bytes | None, key: bytes) -> dict[str, Any] | None:
+    if data is None:
+        return None
+    found = read_json(path, CERTIFICATE, data)
+    try:
+        signed = isinstance(found, dict) and verify_fields(key, found)
+    except (ValueError, RecursionError):
+        signed = False
+    if not signed:
+        raise UserError(
+            f"bundle {path}: certificate.json was not signed with the bundle's key, so it was"
+            f" edited; certify again: withhold certify {path} DATA -o certificate.json"
+        )
+    certificate: dict[str, Any] = found
+    return certificate

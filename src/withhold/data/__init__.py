@@ -1,1 +1,0 @@
-"""Data on disk and from generators: files, synthetic worlds, public sets by name."""

@@ -1,0 +1,24 @@
+"""Worlds made to order, in which what each attribute does to a record is known."""
+
+from withhold.datasets.worlds.gaussian import (
+    World,
+    full_leak,
+    many_classes,
+    no_leak,
+    two_attributes,
+    xor,
+)
+from withhold.datasets.worlds.planted import PLANTED
+from withhold.datasets.worlds.voices import Voices, voices
+
+__all__ = [
+    "PLANTED",
+    "Voices",
+    "World",
+    "full_leak",
+    "many_classes",
+    "no_leak",
+    "two_attributes",
+    "voices",
+    "xor",
+]

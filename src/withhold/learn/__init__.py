@@ -1,0 +1,1 @@
+"""What training needs: networks, losses, a journal that resumes, schedules and seeds."""

@@ -1,0 +1,1 @@
+"""Methods that act on feature vectors."""

@@ -1,0 +1,136 @@
+"""What every solver is given, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from withhold.core.progress import Progress
+from withhold.learn.journal import Journal, StageJournal
+from withhold.learn.training import seeded
+from withhold.methods.features.codebook.config import CodebookConfig
+from withhold.methods.features.codebook.reader import MetricReader, Reader, fold_of
+from withhold.methods.features.codebook.transport import balance, settle
+
+STEPS = 30  # of the transport between two rounds
+FEWEST = 4  # records of a pair (suppressed, preserved) that is balanced by itself
+_FEW = 200  # records that can be shared between two networks
+_EACH = 20  # records a class and code that need no second network
+_PLAN = 20_000_000  # numbers in a plan: where n x N is more, a part of the records makes it
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Records x (n, d), their classes, and the cells that are to use the codes alike."""
+
+    x: Tensor
+    s: Tensor  # suppressed class of each record, (n,)
+    u: Tensor  # preserved value of each record, (n,); all 0 where nothing is preserved
+    cell: Tensor  # (n,)
+    value_of_cell: Tensor  # preserved value of each cell, (C,)
+    classes: int
+    values: int
+    config: CodebookConfig
+    codes: int
+    seed: int
+    progress: Progress
+    journal: Journal
+    digest: str
+    name: str = "codebook"
+
+    @property
+    def folds(self) -> int:
+        """How many networks read the records.
+
+        With few fitted records a class and code, a network that learned them balances their counts,
+        and whoever knows most labels names the class that a code lacks. Where the number of codes
+        is chosen, enough records are left a code; where it is asked for, a second network helps.
+        """
+        each = len(self.x) / max(self.classes * self.codes, 1)
+        crowded = self.config.codes is not None and each < _EACH and len(self.x) >= _FEW
+        return self.config.folds or (2 if crowded else 1)
+
+    def fold(self, rows: Tensor) -> Tensor:
+        """The fold of some records, (len(rows),): which network reads them."""
+        if self.folds == 1:
+            return torch.zeros(len(rows), dtype=torch.int64)
+        return torch.cat([fold_of(self.x[part], self.journal.key) for part in rows.split(4096)])
+
+    @property
+    def plan_rows(self) -> int:
+        """How many records a plan is made of."""
+        return min(len(self.x), max(_PLAN // self.codes, 1000))
+
+    def some(self, most: int, *purpose: object) -> Tensor:
+        """Rows of all records, or of about `most` random ones with a few of every cell."""
+        n = len(self.x)
+        if n <= most:
+            return torch.arange(n)
+        draw = torch.randperm(n, generator=seeded(self.seed, "rows", *purpose))
+        by_cell = torch.argsort(self.cell[draw], stable=True)
+        count = torch.bincount(self.cell)
+        start = (torch.cumsum(count, 0) - count)[self.cell[draw][by_cell]]
+        few = draw[by_cell[torch.arange(n) - start < FEWEST]]
+        rows: Tensor = torch.cat([draw[:most], few]).unique()
+        return rows
+
+    def stage(self, name: str) -> StageJournal:
+        """The journal of a stage of this fit."""
+        return self.journal.stage(
+            name, data=self.digest, seed=self.seed, codes=self.codes,
+            config=self.config.model_dump(mode="json"),
+        )  # fmt: skip
+
+    def on(self, rows: Tensor) -> Task:
+        """The same for some of the records."""
+        x, s, u, cell = (v[rows] for v in (self.x, self.s, self.u, self.cell))
+        return replace(self, x=x, s=s, u=u, cell=cell)
+
+    def mixture(self) -> Tensor:
+        """P(u | s), (K, U); a class without records has the mixture of all."""
+        table = torch.zeros(self.classes, self.values).index_put_(
+            (self.s, self.u), torch.ones(len(self.s)), accumulate=True
+        )
+        total = table.sum(dim=1, keepdim=True)
+        everybody = table.sum(dim=0) / len(self.s)
+        mixed: Tensor = torch.where(total > 0, table / total.clamp_min(1), everybody)
+        return mixed
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A channel W(j | x, s) = softmax_j(reader(x, s) + potentials[s]); without potentials (K, N)
+    it does not look at s. `wanted` (K, N) are the log shares that the potentials are for."""
+
+    reader: Reader
+    potentials: Tensor | None = None
+    wanted: Tensor | None = None
+
+
+class Solver(Protocol):
+    """A way to learn a channel."""
+
+    def __call__(self, task: Task) -> Learned:
+        """Learn from the records of the task."""
+
+
+def label_potentials(reader: Reader, task: Task, rows: Tensor, wanted: Tensor) -> Tensor:
+    """Potentials (K, N) by class, for the log shares `wanted` (K, N).
+
+    Of a metric to the end. Of a network only some steps: it has nearly balanced the classes by
+    itself, and what is left in the fitted records is mostly their chance. Going on to exact shares
+    fits that chance: on AudioMNIST it cost a point of digits and hid nothing more.
+    """
+    scores = scores_of(reader, task, rows)
+    how = settle if isinstance(reader, MetricReader) else partial(balance, steps=3 * STEPS)
+    return how(scores, task.s[rows], wanted, relax=task.config.relax).clamp_min(-1e4)
+
+
+def scores_of(reader: Reader, task: Task, rows: Tensor) -> Tensor:
+    """The reader's scores of some records, (len(rows), N), a few thousand at a time."""
+    pieces = [reader.scores(task.x[part], task.s[part]) for part in rows.split(4096)]
+    return torch.cat(pieces)

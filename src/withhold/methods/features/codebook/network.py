@@ -1,0 +1,121 @@
+"""q(j | x): a network with dropout that learns a plan, and cannot learn it by heart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from withhold.core.progress import Stage
+from withhold.learn.journal import StageJournal
+from withhold.learn.nets.device import threads, threads_for
+from withhold.learn.nets.dropout import ByteDropout
+from withhold.learn.training import (
+    adamw,
+    epoch_batches,
+    initialise,
+    seeded,
+    set_rate,
+    stage_seed,
+    steps_per_epoch,
+)
+from withhold.methods.features.codebook.config import CodebookConfig
+from withhold.methods.features.codebook.metric import principal
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+_EYES = 60_000  # records that the principal components are taken from
+
+
+def eyes(x: Tensor, components: int, seed: int) -> nn.Linear:
+    """The fixed first layer: standardise, and keep the principal components at their own scale.
+
+    Components of small variance stay small, so the network hardly looks at them; that is worth
+    more than a point of accuracy over all features standardised. Overall scale: deviation 1.
+    """
+    if len(x) > _EYES:
+        x = x[torch.randperm(len(x), generator=seeded(seed, "eyes"))[:_EYES].sort().values]
+    mean = x.double().mean(dim=0).float()
+    deviation = x.double().std(dim=0).float()
+    # Rounding gives a constant column a deviation that is not quite 0.
+    varies = deviation > 1e-6 * mean.abs().clamp_min(1e-12)
+    scale = torch.where(varies, 1 / deviation.clamp_min(1e-30), 0.0)
+    directions, spread = principal((x - mean) * scale, components, stage_seed(seed, "eyes"))
+    weight = (directions * scale[:, None] / spread.mean()).T
+    layer = nn.Linear(*weight.T.shape)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        layer.bias.copy_(-weight @ mean)
+    return layer.requires_grad_(False)
+
+
+def body(inputs: int, outputs: int, config: CodebookConfig, seed: int) -> nn.Sequential:
+    """Dropout, linear, ReLU … to the log-scores of the codes."""
+    sizes = [inputs, *config.hidden, outputs]
+    layers: list[nn.Module] = []
+    for i, (one, two) in enumerate(pairwise(sizes)):
+        share = config.dropout[min(i, len(config.dropout) - 1)]
+        layers += [ByteDropout(share), nn.Linear(one, two), nn.ReLU()]
+    made = nn.Sequential(*layers[:-1])
+    initialise(made, seed, "codebook")
+    return made
+
+
+def batch_of(n: int, config: CodebookConfig) -> int:
+    """Records a step: the setting, and at most an eighth of the records."""
+    return max(min(config.batch, n // 8), min(n, 2))
+
+
+def train_round(
+    network: nn.Sequential,
+    z: Tensor,
+    loss: Loss,
+    config: CodebookConfig,
+    *,
+    name: str,
+    seed: int,
+    epochs: int,
+    stage: StageJournal,
+    bar: Stage,
+    begin: Callable[[], None] | None = None,
+) -> None:
+    """One round: minimise loss(log-scores of a batch, its rows); the rate falls to a tenth.
+
+    `begin` is called before each epoch: what a loss remembers beyond a batch is made anew there,
+    from the network alone, so that a fit that was interrupted goes on to the same bytes.
+    """
+    optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
+    first = stage.resume(network, optimiser)
+    batch = batch_of(len(z), config)
+    steps = steps_per_epoch(len(z), batch)
+    bar.advance(first)
+    work = batch * sum(layer.weight.numel() for layer in network if isinstance(layer, nn.Linear))
+    drops = [layer for layer in network if isinstance(layer, ByteDropout)]
+    with threads(threads_for(work)):
+        for epoch in range(first, epochs):
+            if begin is not None:
+                begin()
+            network.train()
+            for i, layer in enumerate(drops):
+                layer.reseed(stage_seed(seed, name, "dropout", epoch, i))
+            total = 0.0
+            draws = epoch_batches(len(z), batch, seeded(seed, name, epoch))
+            for step, rows in enumerate(draws):
+                done = (epoch * steps + step) / (epochs * steps)
+                set_rate(optimiser, config.learning_rate * (1 - 0.9 * done))
+                found = loss(network(z[rows]), rows)
+                optimiser.zero_grad(set_to_none=True)
+                found.backward()
+                optimiser.step()
+                total += float(found.detach())
+            stage.save(epoch + 1, network, optimiser, {"loss": round(total / steps, 6)})
+            bar.advance(note=f"loss {total / steps:.3f}")
+    network.eval()
+
+
+@torch.inference_mode()
+def log_scores(network: nn.Sequential, z: Tensor) -> Tensor:
+    """log q(j | x), (n, N)."""
+    network.eval()
+    return torch.cat([torch.log_softmax(network(part), dim=1) for part in z.split(4096)])

@@ -1,0 +1,15 @@
+"""`mass`: Multi-attribute Selective Suppression."""
+
+from withhold.methods.features.mass.config import MassConfig
+from withhold.methods.features.mass.fit import Mass, modifier_losses, train_modifier
+from withhold.methods.features.mass.modifier import MassModifier
+from withhold.methods.features.mass.terms import AttributeTerm
+
+__all__ = [
+    "AttributeTerm",
+    "Mass",
+    "MassConfig",
+    "MassModifier",
+    "modifier_losses",
+    "train_modifier",
+]

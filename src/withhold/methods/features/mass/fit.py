@@ -1,0 +1,153 @@
+"""`mass`: Multi-attribute Selective Suppression (Chen et al.), all of Eq. 1 to 9.
+
+Frozen attribute models and a frozen contrastive encoder, all trained on the original data, steer a
+modifier G(x) = n(x + n(MLP(x))). The result is deterministic and almost invertible: it defeats the
+frozen models it was trained against, and an attacker retrained on the release reads nearly all of
+what was suppressed. The audit says so; `docs/methods/mass.md` explains why.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from withhold.core.progress import Progress
+from withhold.learn.journal import Journal
+from withhold.learn.losses.nt_xent import nt_xent
+from withhold.learn.losses.reconstruction import reconstruction
+from withhold.learn.nets.device import pick_device, threads, threads_for
+from withhold.learn.nets.mlp import folded
+from withhold.learn.nets.modifier import ModifierNet
+from withhold.learn.nets.space import Space
+from withhold.learn.training import (
+    adamw,
+    cosine_rate,
+    epoch_batches,
+    epochs_for,
+    in_blocks,
+    initialise,
+    seeded,
+    set_rate,
+    steps_per_epoch,
+    tensor_digest,
+)
+from withhold.methods.features.mass.config import PRESETS, MassConfig
+from withhold.methods.features.mass.modifier import MassModifier
+from withhold.methods.features.mass.terms import AttributeTerm, attribute_terms
+from withhold.methods.features.stages.contrastive import train_contrastive
+from withhold.methods.registry import method
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
+
+
+@method
+class Mass:
+    """The fitter."""
+
+    name = "mass"
+    config_type = MassConfig
+    presets = PRESETS
+    modifier_type = MassModifier
+
+    def fit(
+        self,
+        dataset: Dataset,
+        roles: Roles,
+        config: MassConfig,
+        progress: Progress,
+        *,
+        seed: int,
+        journal: Journal,
+    ) -> MassModifier:
+        """Attribute models, contrastive encoder, then the modifier; each resumes by itself."""
+        train = dataset.part("train")
+        device = pick_device()
+        with threads(threads_for(len(train.x[: config.batch]) * train.dimension * 256.0)):
+            space = Space.of(train.x)
+            x = space.enter(torch.from_numpy(train.x)).to(device)
+            digest = tensor_digest(x)
+            kit: dict[str, Any] = {
+                "seed": seed, "progress": progress, "journal": journal, "digest": digest
+            }  # fmt: skip
+            terms = attribute_terms(train, roles, config, x, kit)
+            encoder = None
+            if config.agnostic:
+                net = train_contrastive(x, train.raw, space, config.contrastive, **kit)
+                encoder = net.frozen()
+            change = train_modifier(x, terms, encoder, config, **kit)
+        return MassModifier(folded(change.cpu()), space, journal.key)
+
+
+def train_modifier(
+    x: Tensor,
+    terms: list[AttributeTerm],
+    encoder: nn.Sequential | None,
+    config: MassConfig,
+    *,
+    seed: int,
+    progress: Progress,
+    journal: Journal,
+    digest: str,
+) -> nn.Sequential:
+    """Minimise Eq. 9 over the modifier's MLP, all else frozen. x: (n, d) on the sphere."""
+    network = ModifierNet(x.shape[1], config.hidden)
+    initialise(network, seed, "modifier")
+    network.to(x.device)
+    optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
+    with torch.no_grad():
+        p_star = None if encoder is None else in_blocks(encoder, x)
+    stage = journal.stage(
+        "modifier", data=digest, seed=seed, config=config.model_dump(mode="json"),
+        encoder=None if p_star is None else tensor_digest(p_star),
+        terms=[t.fingerprint() for t in terms],
+    )  # fmt: skip
+    first = stage.resume(network, optimiser)
+    per_epoch = steps_per_epoch(len(x), config.batch)
+    epochs = epochs_for(config.epochs, len(x), config.batch, steps=700)
+    with progress.stage("modifier", epochs) as bar:
+        bar.advance(first)
+        for epoch in range(first, epochs):
+            network.train()
+            sums: dict[str, Tensor] = {}
+            draws = epoch_batches(len(x), config.batch, seeded(seed, "modifier", epoch))
+            for step, draw in enumerate(draws):
+                done = epoch * per_epoch + step
+                set_rate(optimiser, cosine_rate(config.learning_rate, done, epochs * per_epoch))
+                rows = draw.to(x.device)
+                losses = modifier_losses(network, x, rows, terms, encoder, p_star, config)
+                optimiser.zero_grad(set_to_none=True)
+                torch.stack(list(losses.values())).sum().backward()
+                optimiser.step()
+                for name, loss in losses.items():
+                    sums[name] = sums.get(name, loss.new_zeros(())) + loss.detach()
+            means = {name: round(float(total) / per_epoch, 6) for name, total in sums.items()}
+            stage.save(epoch + 1, network, optimiser, means)
+            bar.advance(note=f"loss {sum(means.values()):.3f}")
+    return network.change
+
+
+def modifier_losses(
+    network: ModifierNet,
+    x: Tensor,
+    rows: Tensor,
+    terms: list[AttributeTerm],
+    encoder: nn.Sequential | None,
+    p_star: Tensor | None,
+    config: MassConfig,
+) -> dict[str, Tensor]:
+    """The terms of Eq. 9 on one batch, by name."""
+    batch = x[rows]
+    x_new = network(batch)
+    losses = {}
+    if config.reconstruction:
+        losses["reconstruction"] = config.reconstruction * reconstruction(x_new, batch)
+    if encoder is not None and p_star is not None:
+        losses["agnostic"] = config.agnostic * nt_xent(
+            p_star[rows], encoder(x_new), temperature=config.contrastive.temperature
+        )
+    for term in terms:
+        losses[term.name] = term.loss(x_new, rows)
+    # All terms switched off is a legal ablation: the modifier then stays as it was drawn.
+    return losses or {"nothing": 0.0 * x_new.sum()}

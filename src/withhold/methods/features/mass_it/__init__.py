@@ -1,0 +1,8 @@
+"""`mass-it`: suppression with limits in bits, against adversaries that learn along."""
+
+from withhold.methods.features.mass_it.config import MassItConfig
+from withhold.methods.features.mass_it.fit import MassIt
+from withhold.methods.features.mass_it.limits import Limits, limits_of
+from withhold.methods.features.mass_it.modifier import MassItModifier
+
+__all__ = ["Limits", "MassIt", "MassItConfig", "MassItModifier", "limits_of"]

@@ -1,0 +1,125 @@
+"""The networks of `mass-it` that train together, and what each of them wants."""
+
+from __future__ import annotations
+
+from math import log
+
+import torch
+from torch import Tensor, nn
+
+from withhold.learn.losses.info_nce import info_nce
+from withhold.learn.losses.limit import leak_penalty, loss_penalty
+from withhold.learn.losses.similarity import masked_cross_entropy
+from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.generator import GeneratorNet
+from withhold.learn.nets.mlp import mlp
+from withhold.learn.training import initialise, tensor_digest
+from withhold.methods.features.mass.config import weight_of
+from withhold.methods.features.mass_it.config import MassItConfig
+from withhold.methods.features.mass_it.limits import Limits
+from withhold.records.attribute import Attribute
+from withhold.records.roles import Roles
+
+
+class Target:
+    """One attribute: its labels, its limit in nats, and the weight of its penalty."""
+
+    def __init__(
+        self, attribute: Attribute, device: torch.device, *, weight: float, suppress: bool,
+        entropy_bits: float, limit_bits: float,
+    ) -> None:  # fmt: skip
+        self.name, self.multilabel = attribute.name, attribute.multilabel
+        self.codes = torch.from_numpy(attribute.codes).to(device)
+        self.weight, self.suppress = weight, suppress
+        # Entropies are printed in bits and cross-entropies are in nats: here the two meet.
+        self.entropy, self.limit = entropy_bits * log(2), limit_bits * log(2)
+
+    def cross_entropy(self, p: Tensor, rows: Tensor) -> Tensor:
+        """CE of logits p: (b, k) against the labels of `rows`, in nats; missing ones masked."""
+        return masked_cross_entropy(p, self.codes[rows], multilabel=self.multilabel)
+
+    def penalty(self, cross_entropy: Tensor) -> Tensor:
+        """What the generator pays where its model has this cross-entropy."""
+        if self.suppress:
+            unweighted = leak_penalty(cross_entropy, entropy=self.entropy, most=self.limit)
+        else:
+            unweighted = loss_penalty(cross_entropy, entropy=self.entropy, least=self.limit)
+        return self.weight * unweighted
+
+    def fingerprint(self) -> list[object]:
+        """What decides the loss."""
+        numbers = [self.weight, self.suppress, self.entropy, self.limit]
+        return [self.name, *numbers, tensor_digest(self.codes)]
+
+
+def targets_of(
+    attributes: list[Attribute], roles: Roles, limits: Limits, config: MassItConfig,
+    device: torch.device,
+) -> list[Target]:  # fmt: skip
+    """Every attribute in a role whose penalty has a weight."""
+    weight = weight_of(config.suppression, roles.suppress, setting="suppression")
+    weight |= weight_of(config.preservation, roles.preserve, setting="preservation")
+    limit = limits.most_leaked | limits.least_kept
+    return [
+        Target(
+            a, device, weight=weight[a.name], suppress=a.name in roles.suppress,
+            entropy_bits=limits.entropy[a.name], limit_bits=limit[a.name],
+        )
+        for a in attributes
+        if weight[a.name]
+    ]  # fmt: skip
+
+
+class Players(nn.Module):
+    """The generator; the attribute models, which learn from its releases; the two critics.
+
+    `models` are in the order of the targets, and begin as they were trained on the originals.
+    """
+
+    def __init__(
+        self, dimension: int, models: list[AttributeNet], config: MassItConfig, *, seed: int
+    ) -> None:
+        super().__init__()
+        self.generator = GeneratorNet(dimension, config.hidden)
+        self.critics = nn.ModuleList(mlp([dimension, *config.critic]) for _ in range(2))
+        # Critics of their own draws: equal ones would see x and x' alike at the start.
+        initialise(self.generator, seed, "generator")
+        initialise(self.critics, seed, "critics")
+        self.models = nn.ModuleList(models)
+
+    def backward(
+        self, x: Tensor, noise: Tensor, rows: Tensor, targets: list[Target], config: MassItConfig
+    ) -> dict[str, Tensor]:
+        """Everybody's gradients on one batch; x, noise: (b, d). Returns the generator's losses.
+
+        A model minimises its CE on the detached x', the generator the model's penalty; by the
+        chain rule d penalty / dx' = penalty'(CE) dCE / dx', so one pass through a model serves
+        both, and the penalty teaches it nothing.
+        """
+        x_new = self.generator(x, noise)
+        pull = torch.zeros_like(x_new)  # d loss / dx'
+        losses = {}
+        if config.agnostic:
+            seen = x_new.detach().requires_grad_()
+            loss = config.agnostic * info_nce(
+                self.critics[0](x), self.critics[1](seen), temperature=config.temperature
+            )
+            loss.backward()
+            pull += _gradient(seen)
+            losses["agnostic"] = loss.detach()
+        for target, model in zip(targets, self.models, strict=True):
+            seen = x_new.detach().requires_grad_()
+            cross_entropy = target.cross_entropy(model(seen)[1], rows)
+            cross_entropy.backward()
+            at = cross_entropy.detach().requires_grad_()
+            penalty = target.penalty(at)
+            penalty.backward()
+            pull += _gradient(at) * _gradient(seen)
+            losses[target.name] = penalty.detach()
+        x_new.backward(pull)
+        return losses
+
+
+def _gradient(leaf: Tensor) -> Tensor:
+    assert leaf.grad is not None
+    return leaf.grad

@@ -1,0 +1,7 @@
+"""`pass`: each record is replaced by a sampled substitute. (The name itself is a keyword.)"""
+
+from withhold.methods.features.pass_.config import PassConfig
+from withhold.methods.features.pass_.fit import Pass
+from withhold.methods.features.pass_.modifier import PassModifier
+
+__all__ = ["Pass", "PassConfig", "PassModifier"]

@@ -1,0 +1,164 @@
+"""`pass`: each record is replaced by a sampled substitute (Chen et al., 2025).
+
+A substitute is one of N training records, J ~ P(j|x). The channel is learned: within each class of
+a suppressed attribute the candidates are to be drawn as evenly as can be (then which one was drawn
+tells nothing of the class), the substitute is to have the record's own preserved labels, and the
+draw is to be sharp, so that it tells of the record what it may.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from withhold.core.progress import Progress
+from withhold.learn.journal import Journal
+from withhold.learn.nets.device import pick_device, threads, threads_for
+from withhold.learn.nets.mlp import folded, unit
+from withhold.learn.nets.space import Space
+from withhold.learn.training import (
+    adamw,
+    cosine_rate,
+    epoch_batches,
+    epochs_for,
+    seeded,
+    set_rate,
+    steps_per_epoch,
+    tensor_digest,
+)
+from withhold.methods.features.pass_.config import PassConfig
+from withhold.methods.features.pass_.modifier import PassModifier
+from withhold.methods.features.pass_.network import SubstituteNet
+from withhold.methods.features.pass_.terms import LabelTerm, channel_losses, label_terms
+from withhold.methods.registry import method
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
+
+
+@method
+class Pass:
+    """The fitter."""
+
+    name = "pass"
+    config_type = PassConfig
+    presets: ClassVar[dict[str, dict[str, Any]]] = {}
+    modifier_type = PassModifier
+
+    def fit(
+        self,
+        dataset: Dataset,
+        roles: Roles,
+        config: PassConfig,
+        progress: Progress,
+        *,
+        seed: int,
+        journal: Journal,
+    ) -> PassModifier:
+        """Choose candidates from the training part, then learn the channel to them."""
+        progress.say(
+            "pass releases training records as they are, in place of others: whoever is among the"
+            " candidates is published"
+        )
+        train = dataset.part("train")
+        device = pick_device()
+        records, candidates = (min(len(train), n) for n in (config.batch, config.candidates))
+        with threads(threads_for(float(records) * candidates * config.embedding)):
+            space = Space.of(train.x)
+            x = space.enter(torch.from_numpy(train.x)).to(device)
+            chosen = choose(train, roles, config.candidates, seed=seed)
+            terms = label_terms(train, roles, config, device)
+            say_what_cannot_be_kept(train, terms, chosen, progress)
+            net = train_channel(
+                x, chosen.to(device), terms, config,
+                seed=seed, progress=progress, journal=journal, digest=tensor_digest(x),
+            )  # fmt: skip
+            net.cpu()
+        return PassModifier(
+            train.x[chosen.numpy()],
+            journal.key,
+            folded(net.embed),
+            unit(net.table.detach()),
+            space,
+            temperature=config.temperature,
+        )
+
+
+def choose(train: Dataset, roles: Roles, count: int, *, seed: int) -> Tensor:
+    """Rows of the candidates, in order: at random among those whose preserved labels are known.
+
+    A candidate without a label could not be told to be right for anybody.
+    """
+    known = torch.ones(len(train), dtype=torch.bool)
+    for name in roles.preserve:
+        known &= torch.from_numpy(train.attribute(name).known)
+    pool = known.nonzero()[:, 0] if known.any() else torch.arange(len(train))
+    order = torch.randperm(len(pool), generator=seeded(seed, "candidates"))
+    return pool[order[:count]].sort().values
+
+
+def train_channel(
+    x: Tensor,
+    chosen: Tensor,
+    terms: list[LabelTerm],
+    config: PassConfig,
+    *,
+    seed: int,
+    progress: Progress,
+    journal: Journal,
+    digest: str,
+) -> SubstituteNet:
+    """Minimise the terms over f and the g_j. x: (n, d) on the sphere; candidates are x[chosen]."""
+    network = SubstituteNet(
+        x[chosen], config.hidden, config.embedding, config.temperature, seed=seed
+    )
+    optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
+    stage = journal.stage(
+        "channel", data=digest, seed=seed, config=config.model_dump(mode="json"),
+        candidates=tensor_digest(chosen), terms=[t.fingerprint() for t in terms],
+    )  # fmt: skip
+    first = stage.resume(network, optimiser)
+    per_epoch = steps_per_epoch(len(x), config.batch)
+    epochs = epochs_for(config.epochs, len(x), config.batch, steps=1500)
+    with progress.stage("channel", epochs) as bar:
+        bar.advance(first)
+        for epoch in range(first, epochs):
+            network.train()
+            sums: dict[str, Tensor] = {}
+            draws = epoch_batches(len(x), config.batch, seeded(seed, "channel", epoch))
+            for step, draw in enumerate(draws):
+                done = epoch * per_epoch + step
+                set_rate(optimiser, cosine_rate(config.learning_rate, done, epochs * per_epoch))
+                rows = draw.to(x.device)
+                losses = channel_losses(network(x[rows]), x, rows, chosen, terms, config)
+                optimiser.zero_grad(set_to_none=True)
+                torch.stack(list(losses.values())).sum().backward()
+                optimiser.step()
+                for name, loss in losses.items():
+                    sums[name] = sums.get(name, loss.new_zeros(())) + loss.detach()
+            means = {name: round(float(total) / per_epoch, 6) for name, total in sums.items()}
+            stage.save(epoch + 1, network, optimiser, means)
+            bar.advance(note=f"loss {sum(means.values()):.3f}")
+    return network.eval()
+
+
+def say_what_cannot_be_kept(
+    train: Dataset, terms: list[LabelTerm], chosen: Tensor, progress: Progress
+) -> None:
+    """Tell the user of classes to preserve that no candidate has."""
+    for term in terms:
+        if term.suppress or term.multilabel:
+            continue
+        attribute = train.attribute(term.name)
+        held = attribute.rows(chosen.numpy()).counts
+        absent = [
+            c for c, all_, n in zip(attribute.classes, attribute.counts, held, strict=True)
+            if all_ and not n
+        ]  # fmt: skip
+        if absent:
+            shown = ", ".join(absent[:3]) + (", …" if len(absent) > 3 else "")
+            progress.say(
+                f"attribute '{term.name}': {len(absent)} of {len(held)} classes have no candidate"
+                f" ({shown}), so their records change class; more candidates would keep them"
+            )

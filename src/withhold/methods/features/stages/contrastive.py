@@ -1,0 +1,149 @@
+"""Pre-train the attribute-agnostic encoder by contrast (MaSS, B.1; SimCLR)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor
+
+from withhold.core.progress import Progress
+from withhold.learn.journal import Journal
+from withhold.learn.losses.nt_xent import nt_xent
+from withhold.learn.nets.contrastive import ContrastiveNet
+from withhold.learn.nets.mlp import unit
+from withhold.learn.nets.space import Space
+from withhold.learn.training import (
+    cosine_rate,
+    epoch_batches,
+    epochs_for,
+    initialise,
+    seeded,
+    set_rate,
+    stage_seed,
+    steps_per_epoch,
+)
+from withhold.records.dataset import RawSamples
+
+
+class ContrastiveConfig(BaseModel):
+    """Settings of the contrastive pre-training; the papers', but for the epochs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epochs: int | None = Field(
+        None, ge=1, description="passes over the data; unset: about 400 steps (papers: 100 passes)"
+    )
+    batch: int = Field(512, ge=2, description="records a step")
+    learning_rate: float = Field(0.05, gt=0)
+    momentum: float = Field(0.9, ge=0, lt=1)
+    weight_decay: float = Field(1e-4, ge=0)
+    temperature: float = Field(0.07, ge=0.01, description="tau of NT-Xent")
+    projection: int = Field(128, ge=1, description="outputs of the projector")
+    draws: int = Field(4, ge=1, description="augmented copies kept of each raw sample and view")
+    noise: float = Field(0.5, ge=0, description="feature-space views: noise / typical feature")
+    drop: float = Field(
+        0.2, ge=0, lt=1, description="feature-space views: share of features zeroed"
+    )
+
+
+class Views:
+    """Two views of each record: from the raw samples where there are any, else of the features."""
+
+    def __init__(
+        self,
+        x: Tensor,
+        raw: RawSamples | None,
+        space: Space,
+        config: ContrastiveConfig,
+        *,
+        seed: int,
+        progress: Progress,
+        journal: Journal,
+    ) -> None:
+        self.x, self.config = x, config
+        self.cache: list[tuple[Tensor, Tensor]] = []
+        if raw is None:
+            progress.say(
+                "contrastive views: made of the features (noise and dropped features), because"
+                " the raw samples are not at hand"
+            )
+            return
+        rows = np.arange(len(x))
+        said = raw.fingerprint()
+        for draw in range(config.draws):
+            drawn = stage_seed(seed, "views", draw)
+
+            def make(drawn: int = drawn) -> dict[str, Tensor]:
+                pair = raw.views(rows, seed=drawn, progress=progress)
+                return dict(zip(("first", "second"), map(torch.from_numpy, pair), strict=True))
+
+            # Extracting again is the dearest part of a fit: a resumed one finds its views kept.
+            pair = journal.kept("views", f"{said} {drawn}", make)
+            first, second = (space.enter(pair[n].to(x.device)) for n in ("first", "second"))
+            self.cache.append((first, second))
+
+    def pair(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Views of `rows`: two tensors (b, d), unit length."""
+        if self.cache:
+            a, b = torch.randint(len(self.cache), (2,), generator=generator).tolist()
+            return self.cache[a][0][rows], self.cache[b][1][rows]
+        x = self.x[rows]
+        return self._disturb(x, generator), self._disturb(x, generator)
+
+    def _disturb(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        scale = self.config.noise / x.shape[1] ** 0.5  # a feature of a unit vector
+        noise = torch.randn(x.shape, generator=generator).to(x.device)
+        keep = torch.rand(x.shape, generator=generator).to(x.device) >= self.config.drop
+        return unit((x + scale * noise) * keep)
+
+
+def train_contrastive(
+    x: Tensor,
+    raw: RawSamples | None,
+    space: Space,
+    config: ContrastiveConfig,
+    *,
+    seed: int,
+    progress: Progress,
+    journal: Journal,
+    digest: str,
+) -> ContrastiveNet:
+    """NT-Xent between two views, SGD, cosine schedule. x: (n, d) on the sphere."""
+    network = ContrastiveNet(x.shape[1], config.projection)
+    initialise(network, seed, "contrastive")
+    network.to(x.device)
+    optimiser = torch.optim.SGD(
+        network.parameters(),
+        lr=config.learning_rate,
+        momentum=config.momentum,
+        weight_decay=config.weight_decay,
+    )
+    stage = journal.stage(
+        "contrastive", data=digest, raw=None if raw is None else raw.fingerprint(), seed=seed,
+        config=config.model_dump(mode="json"),
+    )  # fmt: skip
+    first = stage.resume(network, optimiser)
+    epochs = epochs_for(config.epochs, len(x), config.batch, steps=400)
+    if first < epochs:
+        views = Views(x, raw, space, config, seed=seed, progress=progress, journal=journal)
+    per_epoch = steps_per_epoch(len(x), config.batch)
+    with progress.stage("contrastive encoder", epochs) as bar:
+        bar.advance(first)
+        for epoch in range(first, epochs):
+            network.train()
+            total = torch.zeros((), device=x.device)
+            generator = seeded(seed, "contrastive", epoch)
+            for step, rows in enumerate(epoch_batches(len(x), config.batch, generator)):
+                done = epoch * per_epoch + step
+                set_rate(optimiser, cosine_rate(config.learning_rate, done, epochs * per_epoch))
+                one, two = views.pair(rows.to(x.device), generator)
+                loss = nt_xent(network(one), network(two), temperature=config.temperature)
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                optimiser.step()
+                total += loss.detach()
+            mean = float(total) / per_epoch
+            stage.save(epoch + 1, network, optimiser, {"loss": round(mean, 6)})
+            bar.advance(note=f"loss {mean:.3f}")
+    return network.eval()

@@ -1,0 +1,1 @@
+"""Methods that act on images, and on clips frame by frame."""

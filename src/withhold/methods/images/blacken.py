@@ -1,0 +1,34 @@
+"""`blacken`: the faces, or a share of their boxes, set to zero (MaSS, Table 5; SPAct)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from withhold.media.filters import blacken
+from withhold.media.regions import Where
+from withhold.media.samples import ByteArray
+from withhold.methods.images.image import ImageConfig, ImageModifier
+
+
+class BlackenConfig(ImageConfig):
+    """Where; unlike the others on faces, since nothing is left of a whole image."""
+
+    region: Where = Field("faces", description="the whole image, or the faces found in it")
+
+
+class BlackenModifier(ImageModifier[BlackenConfig]):
+    """The image with black boxes."""
+
+    method = "blacken"
+    config_type = BlackenConfig
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "adience-1.0": {"area": 1.0},
+        "adience-0.36": {"area": 0.36},
+        "adience-0.09": {"area": 0.09},
+    }
+
+    def change(self, pixels: ByteArray) -> ByteArray:
+        """Black images."""
+        return blacken(pixels)

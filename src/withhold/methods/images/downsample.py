@@ -1,0 +1,33 @@
+"""`downsample`: fewer pixels, enlarged to the same size (MaSS, Table 5; SPAct's baselines)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from withhold.media.filters import downsample
+from withhold.media.samples import ByteArray
+from withhold.methods.images.image import ImageConfig, ImageModifier
+
+
+class DownsampleConfig(ImageConfig):
+    """How many fewer pixels, and where."""
+
+    ratio: float = Field(8.0, ge=1, le=10_000, description="side of the image over the small one's")
+
+
+class DownsampleModifier(ImageModifier[DownsampleConfig]):
+    """The image as it looks when it has 1 / ratio of its rows and columns."""
+
+    method = "downsample"
+    config_type = DownsampleConfig
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "2x": {"ratio": 2.0},
+        "4x": {"ratio": 4.0},
+        "8x": {"ratio": 8.0},
+    }
+
+    def change(self, pixels: ByteArray) -> ByteArray:
+        """Shrink and enlarge whole images."""
+        return downsample(pixels, self.config.ratio)

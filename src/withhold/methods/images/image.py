@@ -1,0 +1,74 @@
+"""What the image anonymisers share: a filter of pixels, and the region where it acts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from withhold.media.regions import Faces, Missing, Region, Where, apply_in
+from withhold.media.samples import ByteArray, Clip, Picture, Sample
+from withhold.methods.media_modifier import MediaConfig, MediaModifier
+
+
+class ImageConfig(MediaConfig):
+    """Where it acts."""
+
+    region: Where = Field("whole", description="the whole image, or the faces found in it")
+    area: float = Field(
+        1.0, gt=0, le=100, description="area that is changed over that of a face's box"
+    )
+    missing: Missing = Field(
+        "whole", description="an image without a face found: change the whole, keep or refuse it"
+    )
+
+    @model_validator(mode="after")
+    def _area_of_something(self) -> Self:
+        if self.region == "whole" and self.area != 1:
+            raise ValueError("area is that of a face's box; it needs region: faces")
+        return self
+
+
+C = TypeVar("C", bound=ImageConfig)
+
+
+class ImageModifier(MediaModifier[C]):
+    """A filter on an image, or on every frame of a clip alike; faces are tracked through it."""
+
+    kinds = ("image", "clip")
+
+    def __init__(self, config: C, key: bytes, *, faces: Faces | None = None) -> None:
+        super().__init__(config, key)
+        self._faces = faces
+
+    @abstractmethod
+    def change(self, pixels: ByteArray) -> ByteArray:
+        """The filter on whole images, (..., h, w, 3) to the same."""
+
+    def _apply(self, sample: Sample) -> Sample:
+        if isinstance(sample, Clip):
+            return Clip(self._changed(sample.frames), sample.rate)
+        assert isinstance(sample, Picture)  # the only other kind that `apply` lets through
+        return Picture(self._changed(sample.pixels[None])[0])
+
+    def _changed(self, frames: ByteArray) -> ByteArray:
+        """Frames (t, h, w, 3), changed in the region."""
+        if self.config.region == "whole":
+            return self.change(frames)
+        masks = self._region.masks(frames)
+        return apply_in(frames, self.change(frames), masks)
+
+    @cached_property
+    def _region(self) -> Region:
+        """Made when it is first needed: a modifier can be described without loading a network."""
+        config = self.config
+        faces = self._faces or _face_detector()
+        return Region(config.region, config.area, config.missing, faces)
+
+
+def _face_detector() -> Faces:
+    from withhold.media.faces import FaceDetector
+
+    return FaceDetector()

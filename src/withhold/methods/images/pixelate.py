@@ -1,0 +1,28 @@
+"""`pixelate`: a mosaic of square means, the newspaper's way to hide a face."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from withhold.media.filters import pixelate
+from withhold.media.samples import ByteArray
+from withhold.methods.images.image import ImageConfig, ImageModifier
+
+
+class PixelateConfig(ImageConfig):
+    """How many blocks, and where."""
+
+    blocks: int = Field(
+        16, ge=1, le=10_000, description="blocks along each side of the image, wherever it acts"
+    )
+
+
+class PixelateModifier(ImageModifier[PixelateConfig]):
+    """The image as a mosaic; on faces, the blocks are those of a mosaic of the whole image."""
+
+    method = "pixelate"
+    config_type = PixelateConfig
+
+    def change(self, pixels: ByteArray) -> ByteArray:
+        """Mosaics of whole images."""
+        return pixelate(pixels, self.config.blocks)

@@ -1,8 +1,0 @@
-"""`mass-it`: suppression with limits in bits, against adversaries that learn along."""
-
-from withhold.methods.mass_it.config import MassItConfig
-from withhold.methods.mass_it.fit import MassIt
-from withhold.methods.mass_it.limits import Limits, limits_of
-from withhold.methods.mass_it.modifier import MassItModifier
-
-__all__ = ["Limits", "MassIt", "MassItConfig", "MassItModifier", "limits_of"]

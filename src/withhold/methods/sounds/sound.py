@@ -1,0 +1,34 @@
+"""What the sound anonymisers share: a filter of one sound, and its draws."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from withhold.core.keyed import keyed_normal, keyed_uniform, other_key
+from withhold.media.samples import FloatArray, Sample, Sound
+from withhold.methods.media_modifier import C, MediaModifier
+
+
+class SoundModifier(MediaModifier[C]):
+    """A filter on a sound."""
+
+    kinds = ("sound",)
+
+    @abstractmethod
+    def change(self, sound: Sound) -> Sound:
+        """The sound, filtered."""
+
+    def _apply(self, sample: Sample) -> Sample:
+        assert isinstance(sample, Sound)  # the only kind that `apply` lets through
+        return self.change(sample)
+
+    def _normal(self, sound: Sound) -> FloatArray:
+        """Standard normal numbers of this sound, as many as it has samples."""
+        key = other_key(self.key, f"{self.method}: noise")
+        noise: FloatArray = keyed_normal(key, sound.samples[None])[0]
+        return noise
+
+    def _uniform(self, sound: Sound) -> float:
+        """A number in (0, 1) of this sound."""
+        key = other_key(self.key, f"{self.method}: place")
+        return float(keyed_uniform(key, sound.samples[None])[0])

@@ -1,0 +1,46 @@
+"""`white-noise`: noise added to the waveform (MaSS, Table 6, with nlpaug's defaults)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from withhold.media.samples import Sound
+from withhold.media.sound_filters import white_noise
+from withhold.methods.media_modifier import MediaConfig
+from withhold.methods.sounds.sound import SoundModifier
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _in_order(zone: tuple[float, float]) -> tuple[float, float]:
+    if zone[0] >= zone[1]:
+        raise ValueError(f"a zone begins before it ends, unlike {zone[0]} to {zone[1]}")
+    return zone
+
+
+class WhiteNoiseConfig(MediaConfig):
+    """How much noise, and where."""
+
+    zone: Annotated[tuple[Share, Share], AfterValidator(_in_order)] = Field(
+        (0.2, 0.8), description="from where to where, as shares of the sound"
+    )
+    snr: Annotated[float, Field(ge=-100, le=100)] | None = Field(
+        None,
+        description="sound over noise in the zone in dB; none for nlpaug's noise, which does not "
+        "depend on the sound",
+    )
+
+
+class WhiteNoiseModifier(SoundModifier[WhiteNoiseConfig]):
+    """The sound with noise that belongs to it and the key."""
+
+    method = "white-noise"
+    config_type = WhiteNoiseConfig
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"mass": {"zone": (0.2, 0.8), "snr": None}}
+
+    def change(self, sound: Sound) -> Sound:
+        """Add the noise."""
+        config = self.config
+        return white_noise(sound, self._normal(sound), zone=config.zone, snr=config.snr)

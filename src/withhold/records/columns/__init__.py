@@ -1,0 +1,22 @@
+"""The columns of a table beside its features: what each one shows to an attacker."""
+
+from withhold.records.columns.encode import EncodedColumn, encode_column
+from withhold.records.columns.known_values import only_known_values
+from withhold.records.columns.measure import Measured, describe_columns, kind_of, measure_columns
+from withhold.records.columns.tells import Telling, how_well_it_tells, is_copy
+from withhold.records.columns.together import columns_to_pair, telling_sets
+
+__all__ = [
+    "EncodedColumn",
+    "Measured",
+    "Telling",
+    "columns_to_pair",
+    "describe_columns",
+    "encode_column",
+    "how_well_it_tells",
+    "is_copy",
+    "kind_of",
+    "measure_columns",
+    "only_known_values",
+    "telling_sets",
+]

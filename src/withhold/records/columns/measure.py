@@ -1,0 +1,167 @@
+"""What the columns of a table tell of the attributes that are suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold.records.attribute import Attribute
+from withhold.records.columns.beside import tells_beside
+from withhold.records.columns.encode import EncodedColumn, encode_column
+from withhold.records.columns.known_values import value_digests
+from withhold.records.columns.rules import structural_reason, uncheckable
+from withhold.records.columns.tells import Telling, how_well_it_tells, is_copy
+from withhold.records.columns.together import tells_together
+
+Codes = npt.NDArray[np.int64]
+MOST = 20_000  # records that columns are measured on
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One column: why it must not leave (None where it tells nothing), and what it tells.
+
+    `rule` names the reason: "harmless", "copy" of a suppressed attribute, "structure", "tells",
+    "together", "unchecked" (too few labels) or "untried" (no way to check it).
+    """
+
+    rule: str
+    reason: str
+    told: Telling | None = None
+
+    @property
+    def harmless(self) -> bool:
+        """Whether it was measured to tell nothing."""
+        return self.rule == "harmless"
+
+
+def measure_columns(
+    table: pa.Table,
+    attributes: Sequence[Attribute],
+    *,
+    x: npt.NDArray[np.float32] | None = None,
+    code: Codes | None = None,
+    groups: Codes | None = None,
+    seed: int = 0,
+) -> dict[str, Measured]:
+    """Judge each column of `table`: by what it is, by what it tells alone, and together.
+
+    attributes: the suppressed ones, on the same records; x: (m, d) the features of the first m;
+    code: (m,) what a release of codes makes of them, which no column may add to.
+    With `groups`, a column is tried on other records and on other groups: an attacker may know
+    other records of the same people.
+    """
+    found: dict[str, Measured] = {}
+    open_: dict[str, EncodedColumn] = {}
+    for name in table.column_names:
+        column = table[name]
+        reason = structural_reason(name, column, x)
+        if reason is not None:
+            found[name] = Measured("structure", reason)
+            continue
+        reason = uncheckable(column)
+        if reason is not None:
+            found[name] = Measured("untried", reason)
+            continue
+        encoded = encode_column(column, seed=seed)
+        copied = next((a.name for a in attributes if is_copy(encoded, a)), None)
+        if copied is not None:
+            found[name] = Measured("copy", f"copy of '{copied}', which is suppressed")
+            continue
+        if pa.types.is_nested(column.type) and x is not None and len(x) < len(encoded):
+            first = np.arange(len(x))  # a sample holds lists for these records alone
+            few = None if groups is None else groups[first]
+            found[name] = _alone(
+                encoded.rows(first), [a.rows(first) for a in attributes], few, seed
+            )
+        else:
+            found[name] = _alone(encoded, attributes, groups, seed)
+        if found[name].harmless:
+            open_[name] = encoded
+    if code is not None and len(code):
+        first = np.arange(len(code))
+        known = [a.rows(first) for a in attributes]
+        some = {n: e.rows(first) for n, e in open_.items()}
+        for name, attribute in tells_beside(code, some, known, seed=seed).items():
+            del open_[name]
+            found[name] = Measured("together", f"tells '{attribute}' together with the code")
+    if len(open_) > 1:
+        alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
+        for name, told in tells_together(open_, attributes, alone, seed=seed).items():
+            if told is None:
+                why = "could not be checked: too many columns to try them in pairs"
+                found[name] = Measured("untried", why)
+                continue
+            found[name] = Measured(
+                "together", f"{in_words(told)} together with other columns", told
+            )
+    return found
+
+
+def describe_columns(
+    table: pa.Table,
+    attributes: Sequence[Attribute],
+    *,
+    x: npt.NDArray[np.float32] | None,
+    groups: npt.NDArray[np.int64] | None,
+    key: bytes,
+) -> dict[str, Any]:
+    """For the bundle: columns that the fit measured harmless, those that tell, and all checked.
+
+    Of harmless columns with few values their keyed digests are kept beside the kind.
+    """
+    found = measure_columns(table, attributes, x=x, groups=groups) if attributes else {}
+    tells: dict[str, dict[str, float]] = {}
+    for name, one in found.items():
+        if one.told is not None and not one.harmless:
+            tells.setdefault(one.told.attribute, {})[name] = round(one.told.accuracy, 6)
+    return {
+        "harmless": {
+            n: {"kind": kind_of(table[n].type), "values": value_digests(table[n], key)}
+            for n, one in found.items()
+            if one.harmless
+        },
+        "checked": [n for n, one in found.items() if one.rule not in ("unchecked", "untried")],
+        "tells": tells,
+    }
+
+
+def kind_of(kind: pa.DataType) -> str:
+    """The type of a column, coarse enough to be the same in another file format."""
+    if pa.types.is_dictionary(kind):
+        return kind_of(kind.value_type)
+    for name in ("boolean", "integer", "floating", "temporal", "nested"):
+        if getattr(pa.types, f"is_{name}")(kind):
+            return name
+    return "text" if "string" in str(kind) else str(kind)
+
+
+def in_words(told: Telling) -> str:
+    """What a column tells, for a person: "tells 'gender' (79 % right, 52 % by guessing)"."""
+    best, guess = 100 * told.accuracy, 100 * told.majority
+    if told.accuracy > told.majority + 0.005:
+        return f"tells '{told.attribute}' ({best:.0f} % right, {guess:.0f} % by guessing)"
+    return f"shifts the odds of '{told.attribute}' (by {told.bits:.2g} bits a record)"
+
+
+def _alone(
+    encoded: EncodedColumn, attributes: Sequence[Attribute], groups: Codes | None, seed: int
+) -> Measured:
+    found: list[Telling] = []
+    for attribute in attributes:
+        for units in (None, groups) if groups is not None else (None,):
+            told = how_well_it_tells(encoded, attribute, groups=units, seed=seed)
+            if units is None and not told.checked:
+                return Measured("unchecked", f"too few labels of '{attribute.name}' to check it")
+            found.append(told)
+    tells = [t for t in found if t.tells]
+    if tells:
+        worst = max(tells, key=lambda t: t.accuracy)
+        return Measured("tells", in_words(worst), worst)
+    least = min(found, key=lambda t: t.chance, default=None)
+    return Measured("harmless", "tells nothing that could be measured", least)

@@ -1,0 +1,149 @@
+"""Columns that tell nothing each and something together, as two flags do whose XOR is a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.records.attribute import Attribute
+from withhold.records.columns.encode import EncodedColumn
+from withhold.records.columns.tells import COMBINATION, LEVEL, Telling, how_well_it_tells
+
+Codes = npt.NDArray[np.int64]
+SETS = 400  # combinations of columns up to which all are cross-fitted
+PAIRS, TRIPLES = 50_000, 20_000  # combinations that are tried at most
+WORK = 5e9  # cells and records counted for the combinations of one size, at most
+SCREEN = 0.01  # of more than SETS combinations, those with such a chi-squared are cross-fitted
+BINS = 6  # of a column of many values, in combinations
+
+
+def tells_together(
+    encoded: Mapping[str, EncodedColumn],
+    attributes: Sequence[Attribute],
+    alone: Mapping[str, float],
+    *,
+    seed: int = 0,
+) -> dict[str, Telling | None]:
+    """The columns to leave out so that the others tell nothing together: {column: what it added}.
+
+    Tried are all pairs and, while there are few, all triples (values joined; many values in six
+    bins by rank), and all columns at once (every encoded part, with trees and a linear model). From
+    a set that tells, the column that tells most alone is left out, and the rest is tried again.
+    A third of the level goes to the pairs, the triples and the whole, divided by their number.
+    Where there are too many pairs to try, the last columns are left out with None.
+    alone: {column: the chance of what it tells alone}.
+    """
+    allowed = columns_to_pair(encoded, attributes)
+    out: dict[str, Telling | None] = dict.fromkeys(list(encoded)[allowed:])
+    left = {n: c for n, c in encoded.items() if n not in out}
+
+    def leave_out(names: Iterable[str], told: Telling) -> None:
+        worst = min(names, key=lambda n: alone.get(n, 1.0))
+        out[worst] = told
+        del left[worst]
+
+    for names, told in telling_sets(left, attributes, seed=seed):
+        leave_out(names, told)
+    while len(left) > 1:
+        whole = _worst(_stacked(list(left.values())), attributes, seed)
+        if whole is None or whole.chance >= LEVEL / 3:
+            break
+        leave_out(left, whole)
+    return out
+
+
+def telling_sets(
+    left: Mapping[str, EncodedColumn], attributes: Sequence[Attribute], *, seed: int = 0
+) -> Iterator[tuple[tuple[str, ...], Telling]]:
+    """The pairs and, where there are few, triples of columns that tell something.
+
+    Columns may be taken from `left` between two of them: no later set has those.
+    """
+    bins = {n: binned(c) for n, c in left.items()}
+    labels = _labels(attributes)
+    for size, most in ((2, PAIRS), (3, TRIPLES)):
+        tried = comb(len(left), size)
+        if size == 3 and (tried > most or tried * _cost(bins, labels, 3) > WORK):
+            return
+        for names in combinations(list(left), size):
+            if not set(names) <= set(left):
+                continue
+            codes = [bins[n] for n in names]
+            if tried > SETS and not any(_dependent(codes, y) for y in labels):
+                continue
+            told = _worst(_joined(codes), attributes, seed)
+            if told is not None and told.chance < LEVEL / 3 / tried:
+                yield names, told
+
+
+def columns_to_pair(encoded: Mapping[str, EncodedColumn], attributes: Sequence[Attribute]) -> int:
+    """How many columns can be tried pair by pair in the time there is."""
+    bins = {n: binned(c) for n, c in encoded.items()}
+    most = min(PAIRS, WORK / max(_cost(bins, _labels(attributes), 2), 1))
+    return int((1 + np.sqrt(1 + 8 * most)) // 2)
+
+
+def _labels(attributes: Sequence[Attribute]) -> list[Codes]:
+    return [y for a in attributes for y in (a.codes.T if a.multilabel else [a.codes])]
+
+
+def _cost(bins: Mapping[str, Codes], labels: Sequence[Codes], size: int) -> float:
+    """About the records and cells that are counted for one combination."""
+    values = np.sort([int(b.max(initial=0)) + 1 for b in bins.values()])[-size:]
+    classes = [int(y.max(initial=0)) + 1 for y in labels]
+    return float(sum(len(y) + np.prod(values) * k for y, k in zip(labels, classes, strict=True)))
+
+
+def _dependent(codes: Sequence[Codes], y: Codes) -> bool:
+    """Whether Pearson's chi-squared of the joined values and the classes is unlikely by chance."""
+    from scipy.special import chdtrc
+
+    joint = np.zeros_like(codes[0])
+    for code in codes:
+        joint = joint * (int(code.max(initial=0)) + 1) + code
+    known = y >= 0
+    joint, y = (joint, y) if known.all() else (joint[known], y[known])
+    if not len(y):
+        return False
+    k, cells = int(y.max()) + 1, int(joint.max()) + 1
+    counts = np.bincount(joint * k + y, minlength=cells * k).reshape(cells, k)
+    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+    counts, rows = counts[rows > 0][:, columns > 0], rows[rows > 0]
+    columns = columns[columns > 0]
+    expected = rows[:, None] * (columns / len(y))
+    freedom = (len(rows) - 1) * (len(columns) - 1)
+    squared = float((np.square(counts) / expected).sum() - len(y))
+    return freedom > 0 and bool(chdtrc(freedom, squared) < SCREEN)
+
+
+def _worst(encoded: EncodedColumn, attributes: Sequence[Attribute], seed: int) -> Telling | None:
+    found = [how_well_it_tells(encoded, a, seed=seed) for a in attributes]
+    known = [t for t in found if t.checked]
+    return min(known, key=lambda t: t.chance) if known else None
+
+
+def binned(encoded: EncodedColumn) -> Codes:
+    """Codes of a few values, or of bins by the place in sorted order; missing is a value."""
+    if encoded.distinct <= 3 * BINS:
+        return encoded.codes + 1
+    ordered = np.sort(encoded.codes[encoded.codes >= 0])
+    edges = ordered[(np.arange(1, BINS) * len(ordered)) // BINS]
+    place: Codes = np.searchsorted(edges, encoded.codes, side="right") + 1
+    return np.where(encoded.codes >= 0, place, 0)
+
+
+def _joined(codes: Sequence[Codes]) -> EncodedColumn:
+    """One column whose values are the combinations of values."""
+    _, joint = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    joint = joint.reshape(-1).astype(np.int64)
+    return EncodedColumn(joint[:, None].astype(np.float32), COMBINATION, joint)
+
+
+def _stacked(columns: Sequence[EncodedColumn]) -> EncodedColumn:
+    """Every encoded part of all columns, and the combination of all values."""
+    joint = _joined([c.codes for c in columns]).codes
+    return EncodedColumn(np.concatenate([c.x for c in columns], axis=1), "together", joint)

@@ -1,0 +1,234 @@
+"""CSV, plain or gzipped: wide columns only, types settled over the whole file before reading."""
+
+from __future__ import annotations
+
+import csv as lines
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+
+from withhold.core.errors import UserError
+from withhold.core.safe_read import open_regular
+from withhold.records.files.sink import Sink, writes
+from withhold.records.files.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.records.files.unpacked import check_unpacked, check_width
+
+_MISSING = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "?"]
+# Files that write `a, b` put a space before the word for missing, too (UCI Adult: ` ?`).
+_NULLS = _MISSING + [f" {word}" for word in _MISSING]
+_TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
+_BLOCK_BYTES = 2**20
+
+
+@reads(".csv", ".csv.gz")
+class CsvSource:
+    """Streams a CSV file with a header line, in UTF-8, separated by commas.
+
+    Arrow infers types from the first block alone and fails on the first later value that does
+    not fit. So opening reads the file once as text to settle each column's type (integer, else
+    real, else true/false, else text) on all its rows; that also counts the rows and finds a
+    ragged one before any work is done. Reading twice is the price; memory stays at a few blocks.
+
+    Integers with leading zeros (postcodes) and beyond 64 bits stay text, since as numbers they
+    would not come back as they were. Empty fields and NA, N/A, null, None, nan and ? are missing,
+    in text columns and in quotes as well.
+    """
+
+    by_column = False
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        types, rows = self._survey()
+        self.schema = pa.schema(list(types.items()))
+        self.num_rows: int | None = rows
+        check_table(self.name, self.schema, rows)
+
+    def batches(
+        self, *, rows: int = 4096, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield batches of `rows` rows; the whole file is parsed, whatever the columns."""
+        wanted = check_columns(self.name, self.schema, columns)
+        types = {field.name: field.type for field in self.schema}
+        return rebatch(self._parse(types, wanted), rows, name=self.name)
+
+    def _survey(self) -> tuple[dict[str, pa.DataType], int]:
+        names = self._header()
+        types: dict[str, pa.DataType | None] = dict.fromkeys(names)
+        rows = unpacked = 0
+        for batch in self._parse(dict.fromkeys(names, pa.string()), names):
+            rows += batch.num_rows
+            unpacked += batch.nbytes
+            check_unpacked(self.path, unpacked)
+            for name, column in zip(names, batch.columns, strict=True):
+                types[name] = _widened(types[name], column)
+        return {name: kind or pa.string() for name, kind in types.items()}, rows
+
+    def _header(self) -> list[str]:
+        try:
+            self._check_first_line()
+            with pacsv.open_csv(self.path, **self._options()) as reader:
+                names: list[str] = reader.schema.names
+        except (pa.ArrowException, OSError, UnicodeError, EOFError, zlib.error) as error:
+            raise self._explain(error) from error
+        check_table(self.name, reader.schema, None)
+        if len(names) == 1 and re.search(r"[;\t|]", names[0]):
+            raise UserError(
+                f"{self.path} is not separated by commas (its first line is {names[0][:40]!r});"
+                " save it with commas"
+            )
+        return names
+
+    def _check_first_line(self) -> None:
+        """Refuse a header that no line of a table is: Arrow would take gigabytes for it."""
+        with open_regular(self.path) as raw:
+            packed = self.name.lower().endswith(".gz")
+            file = gzip.GzipFile(fileobj=raw) if packed else raw
+            line = file.read(_BLOCK_BYTES).partition(b"\n")[0]
+        check_width(self.name, 1 + line.count(b","))
+
+    def _parse(
+        self, types: dict[str, pa.DataType], columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        convert = pacsv.ConvertOptions(
+            column_types=types,
+            include_columns=list(columns),
+            null_values=_NULLS,
+            strings_can_be_null=True,
+            true_values=_TRUE,
+            false_values=_FALSE,
+        )
+        try:
+            with pacsv.open_csv(self.path, convert_options=convert, **self._options()) as reader:
+                yield from reader
+        except (pa.ArrowException, OSError) as error:
+            raise self._explain(error) from error
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "read_options": pacsv.ReadOptions(block_size=_BLOCK_BYTES),
+            "parse_options": pacsv.ParseOptions(newlines_in_values=True),
+        }
+
+    def _explain(self, error: Exception) -> UserError:
+        said = one_line(error)
+        if "Empty CSV" in said:
+            return UserError(f"{self.name} has no rows; nothing can be read from it")
+        if re.search(r"Expected \d+ columns, got \d+", said):
+            return UserError(f"{self.path} {self._ragged()}")
+        if "UTF8" in said:
+            return UserError(f"{self.path} is not text in UTF-8; save it as UTF-8")
+        if "straddling" in said:
+            return UserError(
+                f"{self.path} has a line of more than {_BLOCK_BYTES // 2**20} MiB; is a quote left"
+                " open? Parquet holds rows of any width"
+            )
+        return UserError(f"{self.path} cannot be read as CSV: {said}")
+
+    def _ragged(self) -> str:
+        """Where the first ragged row is: Arrow counts records, an editor counts lines."""
+        width = 0
+        # A reader of our own has limits of its own; that there is such a row is known without it.
+        with suppress(lines.Error, OSError, EOFError, zlib.error), _open_text(self.path) as file:
+            reader = lines.reader(file)
+            for row in reader:
+                width = width or len(row)
+                if row and len(row) != width:
+                    return (
+                        f"line {reader.line_num} has {len(row)} fields where the header has"
+                        f" {width}; put fields that contain commas in quotes"
+                    )
+        return "has rows with more or fewer fields than the header"
+
+
+@writes(".csv", ".csv.gz")
+class CsvSink(Sink):
+    """Writes a header and rows; text in quotes, missing as nothing, gzip without a time stamp.
+
+    CSV has no lists and no types: a list column is refused at once, and text such as `NA`, or
+    digits, comes back as what it looks like.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        super().__init__(path, schema)
+        for field in schema:
+            if pa.types.is_nested(field.type) or pa.types.is_large_binary(field.type):
+                raise UserError(
+                    f"{path} cannot hold column '{field.name}' ({field.type}): CSV has single"
+                    " values only; write .parquet or .npz"
+                )
+        self._flat = pa.schema([field.with_type(_flat(field.type)) for field in schema])
+
+    def _begin(self) -> None:
+        self._stream: BinaryIO = self._file
+        if self.name.lower().endswith(".gz"):
+            packed = gzip.GzipFile(filename="", mode="wb", fileobj=self._file, mtime=0)
+            self._stream = cast(BinaryIO, packed)
+        self._writer = pacsv.CSVWriter(self._stream, self._flat)
+
+    def _append(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch.cast(self._flat))
+
+    def _finish(self) -> None:
+        self._writer.close()
+        if self._stream is not self._file:
+            self._stream.close()
+
+    def _release(self) -> None:
+        with suppress(Exception):
+            self._writer.close()
+        self._stream.close()
+
+
+def _flat(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _flat(kind.value_type)
+    return pa.float32() if pa.types.is_float16(kind) else kind
+
+
+def _widened(kind: pa.DataType | None, column: pa.Array) -> pa.DataType | None:
+    """The narrowest type that holds both what `kind` held and this block's text."""
+    if kind == pa.string() or column.null_count == len(column):
+        return kind
+    if kind == pa.bool_():
+        return kind if _all_in(column, _TRUE + _FALSE) else pa.string()
+    if kind in (None, pa.int64()):
+        if _casts(column, pa.int64()):
+            return pa.string() if _any_match(column, r"^\s*[+-]?0[0-9]") else pa.int64()
+        if kind is None and _all_in(column, _TRUE + _FALSE):
+            return pa.bool_()
+        # Twenty digits would pass as a double, and come back as another number.
+        if _any_match(column, r"^\s*[+-]?[0-9]{16,}\s*$"):
+            return pa.string()
+    return pa.float64() if _casts(column, pa.float64()) else pa.string()
+
+
+def _casts(column: pa.Array, kind: pa.DataType, *, trimmed: bool = False) -> bool:
+    try:
+        pc.cast(column, kind)
+    except pa.ArrowInvalid:
+        # The reader ignores spaces around a number; a cast does not.
+        return not trimmed and _casts(pc.utf8_trim_whitespace(column), kind, trimmed=True)
+    return True
+
+
+def _all_in(column: pa.Array, words: list[str]) -> bool:
+    return bool(pc.all(pc.is_in(column.drop_null(), pa.array(words))).as_py())
+
+
+def _any_match(column: pa.Array, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
+
+
+def _open_text(path: Path) -> TextIO:
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")

@@ -1,0 +1,81 @@
+"""Frames already in memory: pandas, polars, or anything that speaks Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from withhold.core.errors import UserError
+from withhold.records.files.source import check_columns, check_table, rebatch
+
+
+class FrameSource:
+    """A source over a frame; the data are shared with it, not copied, wherever Arrow can.
+
+    A pandas index is left out: it is a row's address, not a column.
+    """
+
+    by_column = True
+
+    def __init__(self, frame: Any, *, name: str | None = None) -> None:
+        self.name = name or f"the {_kind(frame)} frame"
+        self._table = _as_table(frame, self.name)
+        self.schema = self._table.schema
+        self.num_rows: int | None = self._table.num_rows
+        check_table(self.name, self.schema, self.num_rows)
+
+    def batches(
+        self, *, rows: int = 4096, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield batches of `rows` rows, slices of the frame where its chunks allow."""
+        table = self._table.select(check_columns(self.name, self.schema, columns))
+        return rebatch(table.to_batches(), rows, name=self.name)
+
+
+def without_views(schema: pa.Schema) -> pa.Schema:
+    """The schema with `string_view` and the like (polars) as the plain types others understand."""
+    fields = [field.with_type(_plain(field.type)) for field in schema]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain(kind.value_type), ordered=kind.ordered)
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_plain(kind.value_type)))
+    if pa.types.is_list_view(kind):
+        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
+    if pa.types.is_large_list_view(kind):
+        return pa.large_list(kind.value_field.with_type(_plain(kind.value_type)))
+    return kind
+
+
+def _as_table(frame: Any, name: str) -> pa.Table:
+    is_pandas = _kind(frame) == "pandas"
+    if not is_pandas and not hasattr(frame, "__arrow_c_stream__"):
+        raise UserError(
+            f"cannot read a {type(frame).__name__}; give a path, or a pandas, polars or Arrow frame"
+        )
+    try:
+        # pandas is told by its module, so that it is imported only by those who already have.
+        table = pa.Table.from_pandas(frame, preserve_index=False) if is_pandas else pa.table(frame)
+        return table.cast(without_views(table.schema))
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        if "Duplicate column names" in str(error):
+            raise UserError(f"{name} has two columns of one name; rename one of them") from error
+        # Arrow names the column in the last of the exception's arguments.
+        said = "; ".join(str(part).strip() for part in error.args).replace("\n", " ")
+        raise UserError(f"{name} cannot be read: {said}; give every column one type") from error
+
+
+def _kind(frame: Any) -> str:
+    module = type(frame).__module__.partition(".")[0]
+    return {"pandas": "pandas", "polars": "polars", "pyarrow": "Arrow"}.get(module, module)

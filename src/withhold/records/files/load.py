@@ -1,0 +1,59 @@
+"""All features of a source in one array, in little more memory than the array itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from withhold.core.errors import UserError
+from withhold.records.files.features import FeatureLayout
+from withhold.records.files.source import Source
+
+_BATCH_BYTES = 2**20
+
+
+def load_features(
+    source: Source, layout: FeatureLayout, *, rows: int | None = None, columns_at_once: int = 8
+) -> NDArray[np.float32]:
+    """All features of a source as one writable array: (n, d) float32.
+
+    Wide columns of a columnar file are read `columns_at_once` at a time, since a decoder holds a
+    page and a dictionary (2 MB and more) for each column it has open. `rows` at a time are about
+    a megabyte unless told.
+    """
+    if layout.dimension is None:
+        first = next(source.batches(rows=1, columns=layout.columns), None)
+        if first is None:
+            raise UserError(f"{source.name} has no rows; nothing can be read from it")
+        layout = layout.with_dimension(layout.read(first).shape[1])
+    x = np.empty((_count(source, layout), len(layout.names)), np.float32)
+    if layout.is_list or not source.by_column:
+        _fill(x, source, layout, rows)
+        return x
+    for start in range(0, len(layout.columns), columns_at_once):
+        some = layout.columns[start : start + columns_at_once]
+        part = replace(layout, columns=some, names=some, dimension=len(some))
+        _fill(x[:, start : start + len(some)], source, part, rows)
+    return x
+
+
+def _count(source: Source, layout: FeatureLayout) -> int:
+    if source.num_rows is not None:
+        return source.num_rows
+    # A second reading costs time; growing an array, or joining parts, would cost its size again.
+    return sum(batch.num_rows for batch in source.batches(columns=layout.columns[:1]))
+
+
+def _fill(x: NDArray[np.float32], source: Source, layout: FeatureLayout, rows: int | None) -> None:
+    rows = rows or max(1, _BATCH_BYTES // (4 * x.shape[1]))
+    start = 0
+    for batch in source.batches(rows=rows, columns=layout.columns):
+        if start + batch.num_rows > len(x):
+            start += batch.num_rows
+            break
+        layout.read(batch, start_row=start, out=x[start : start + batch.num_rows])
+        start += batch.num_rows
+    if start != len(x):  # rows of x that were never filled hold whatever was in memory
+        raise UserError(f"{source.name} does not have the {len(x):,} rows that it says it has")

@@ -1,0 +1,234 @@
+"""NPZ: numpy arrays of equal length, streamed out of and into the zip that holds them."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tokenize import TokenError
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from withhold.core.errors import UserError
+from withhold.records.files.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.records.files.unpacked import check_unpacked, check_width
+
+
+@reads(".npz")
+class NpzSource:
+    """Streams the arrays of an `.npz`: a 1-D array is a column, a 2-D array a list column.
+
+    2-D floats become lists of float32, 2-D integers and booleans keep their type. Numpy has no
+    null: in a 1-D array an empty string, a NaN and a NaT are read as null; a NaN in a 2-D array
+    stays one. Arrays of objects are refused, since reading them runs pickle.
+    An array in Fortran order has no rows to stream and is loaded whole.
+    """
+
+    by_column = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        members = [_column(path, array) for array in stored_arrays(path)]
+        self._members = {member.column: member for member in members}
+        for member in members[1:]:
+            if member.rows != members[0].rows:
+                raise UserError(
+                    f"{path}: array '{member.column}' has {member.rows} rows where"
+                    f" '{members[0].column}' has {members[0].rows}; give all the same length"
+                )
+        self.schema = pa.schema([(member.column, member.type) for member in members])
+        self.num_rows: int | None = members[0].rows if members else 0
+        check_table(self.name, self.schema, self.num_rows)
+
+    def batches(
+        self, *, rows: int = 4096, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield batches of `rows` rows; only the arrays asked for are unpacked."""
+        wanted = check_columns(self.name, self.schema, columns)
+        members = [self._members[column] for column in wanted]
+        return rebatch(self._unpacked(rows, members), rows, name=self.name)
+
+    def _unpacked(self, rows: int, members: list[_Member]) -> Iterator[pa.RecordBatch]:
+        schema = pa.schema([(member.column, member.type) for member in members])
+        total = self.num_rows or 0
+        with _told_plainly(self.path), zipfile.ZipFile(self.path) as archive, ExitStack() as stack:
+            streams = [_Rows(stack.enter_context(archive.open(m.file)), m) for m in members]
+            for start in range(0, total, rows):
+                count = min(rows, total - start)
+                arrays = [stream.take(count, self.path) for stream in streams]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """What the header of an array inside an npz says, checked against the bytes that are there."""
+
+    file: str
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    fortran: bool
+
+
+def stored_arrays(path: Path) -> list[StoredArray]:
+    """The arrays of an npz by their headers; nothing of them is unpacked.
+
+    Objects are refused, since reading them runs pickle; so are shapes that the file cannot hold,
+    and files that would unpack to far more than their size.
+    """
+    with _told_plainly(path), zipfile.ZipFile(path) as archive:
+        found = archive.infolist()
+        check_width(path.name, len(found))
+        check_unpacked(path, sum(info.file_size for info in found))
+        return [_describe(path, archive, info) for info in found]
+
+
+@contextmanager
+def _told_plainly(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UserError:
+        raise
+    # Damaged archives lead zipfile and numpy to errors of any type.
+    except Exception as error:
+        raise UserError(
+            f"{path} is not an NPZ file, or was cut short; write it again ({one_line(error)})"
+        ) from error
+
+
+@dataclass(frozen=True)
+class _Member:
+    file: str
+    column: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    fortran: bool
+    type: pa.DataType
+
+    @property
+    def rows(self) -> int:
+        return self.shape[0]
+
+
+class _Rows:
+    """The rows of one array, taken in order from its open member of the zip."""
+
+    def __init__(self, stream: IO[bytes], member: _Member) -> None:
+        _read_header(stream)
+        self.stream, self.member, self.done = stream, member, 0
+        self.whole: NDArray[Any] | None = None
+
+    def take(self, count: int, path: Path) -> pa.Array:
+        member = self.member
+        width = member.shape[1:]
+        if member.fortran and len(member.shape) == 2:
+            if self.whole is None:
+                flat = self._values(member.rows * width[0], path)
+                self.whole = flat.reshape(member.shape, order="F")
+            array = self.whole[self.done : self.done + count]
+        else:
+            array = self._values(count * (width[0] if width else 1), path).reshape(count, *width)
+        self.done += count
+        return _to_arrow(array, member, path)
+
+    def _values(self, count: int, path: Path) -> NDArray[Any]:
+        size = count * self.member.dtype.itemsize
+        data = self.stream.read(size)
+        if len(data) != size:
+            raise UserError(
+                f"{path}: array '{self.member.column}' ends after fewer rows than it says;"
+                " write it again"
+            )
+        return np.frombuffer(data, self.member.dtype, count=count)
+
+
+def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(stream)
+    return np.lib.format.read_array_header_2_0(stream)
+
+
+def _describe(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> StoredArray:
+    column = info.filename.removesuffix(".npy")
+    if column == info.filename:
+        raise UserError(f"{path} holds '{info.filename}', which is not an array; leave it out")
+    try:
+        with archive.open(info) as stream:
+            shape, fortran, dtype = _read_header(stream)
+            there = info.file_size - stream.tell()
+    except (ValueError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
+        raise UserError(f"{path}: '{column}' is not a numpy array ({one_line(error)})") from error
+    if dtype.hasobject:
+        raise UserError(
+            f"{path}: array '{column}' holds Python objects, which are not read (pickle can run"
+            " code); save it as text or numbers, e.g. astype(str)"
+        )
+    if min(shape, default=0) < 0 or (dtype.itemsize == 0 and math.prod(shape) > 0):
+        raise UserError(
+            f"{path}: array '{column}' says that it is {dtype} of shape {shape}, which no array is"
+        )
+    if math.prod(shape) * dtype.itemsize > there:
+        raise UserError(
+            f"{path}: array '{column}' says that it is {dtype} of shape {shape}, but holds"
+            f" {there:,} bytes; write it again"
+        )
+    return StoredArray(info.filename, column, dtype, tuple(shape), fortran)
+
+
+def _column(path: Path, array: StoredArray) -> _Member:
+    kind = _column_type(array.dtype, array.shape)
+    if kind is None:
+        raise UserError(
+            f"{path}: array '{array.name}' is {array.dtype} of shape {array.shape}; a column is one"
+            " value a row, or one row of numbers (reshape to two dimensions)"
+        )
+    return _Member(array.file, array.name, array.dtype, array.shape, array.fortran, kind)
+
+
+def _column_type(dtype: np.dtype[Any], shape: tuple[int, ...]) -> pa.DataType | None:
+    """The Arrow type of an array's column; None where it has none."""
+    if len(shape) == 2 and dtype.kind in "fiub" and shape[1] > 0:
+        value = pa.float32() if dtype.kind == "f" else pa.from_numpy_dtype(dtype.newbyteorder("="))
+        return pa.list_(value, shape[1])
+    if len(shape) != 1:
+        return None
+    if dtype.kind in "US":
+        return pa.string()
+    try:
+        return pa.array(np.empty(0, dtype.newbyteorder("="))).type
+    except (pa.ArrowException, NotImplementedError):
+        return None
+
+
+def _to_arrow(array: NDArray[Any], member: _Member, path: Path) -> pa.Array:
+    if array.ndim == 2:
+        value = member.type.value_type.to_pandas_dtype()
+        with np.errstate(over="ignore"):
+            flat = np.ascontiguousarray(array, dtype=value).ravel()
+        return pa.FixedSizeListArray.from_arrays(pa.array(flat), type=member.type)
+    if array.dtype.kind == "S":
+        try:
+            array = np.strings.decode(array, "utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{path}: array '{member.column}' holds bytes that are not UTF-8; save it as text"
+            ) from error
+    if array.dtype.kind == "U":
+        try:
+            texts = pa.array([text or None for text in array.tolist()], pa.string())
+            texts.validate(full=True)
+        except (pa.ArrowException, ValueError, SystemError) as error:  # beyond U+10FFFF
+            raise UserError(
+                f"{path}: array '{member.column}' holds characters that do not exist"
+            ) from error
+        return texts
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return pa.array(native, type=member.type, from_pandas=True)

@@ -1,0 +1,118 @@
+"""The list of rows beside a release: which original row each released row was.
+
+It stays in the house. `withhold audit` reads it to compare a release with its original. The list
+holds the SHA-256 of the release file: the list of another release would pair every record with a
+stranger, and an audit would find that nothing can be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+
+from withhold.core.atomic import open_new, writing_to
+from withhold.core.errors import UserError
+
+_STEP = 4096
+MANY_ROWS = 1_000_000  # from which the list is Parquet
+_MARK = "# sha256 of the release: "  # the first line of a CSV list
+_KEY = b"withhold.release.sha256"  # in the metadata of a Parquet list
+
+
+def rows_path(output: Path, rows: int = 0) -> Path:
+    """Where the list of released rows goes: which original row each of them was."""
+    return output.with_name(f"{output.stem}.rows.{'parquet' if rows > MANY_ROWS else 'csv'}")
+
+
+def write_rows(path: Path, originals: npt.NDArray[np.int64], release: Path) -> None:
+    """Write which original row each row of the file `release` was, for its owner alone (0600).
+
+    This list does not leave the house.
+    """
+    digest = sha256_of(release)
+    with writing_to(path), open_new(path, private=True) as file:
+        if path.suffix == ".parquet":
+            numbers = np.arange(len(originals))
+            table = pa.table({"released": numbers, "original": originals})
+            pq.write_table(table.replace_schema_metadata({_KEY: digest.encode()}), file)
+            return
+        with io.TextIOWrapper(file, encoding="ascii", newline="") as text:
+            writer = csv.writer(text, lineterminator="\n")
+            text.write(f"{_MARK}{digest}\n")
+            writer.writerow(["released", "original"])
+            for start in range(0, len(originals), _STEP):
+                writer.writerows(enumerate(originals[start : start + _STEP].tolist(), start))
+
+
+def find_rows(release: Path) -> Path | None:
+    """The list of rows that stands beside a release, if there is one."""
+    found = [release.with_name(f"{release.stem}.rows.{kind}") for kind in ("csv", "parquet")]
+    return next((path for path in found if path.is_file()), None)
+
+
+def read_rows(path: Path) -> npt.NDArray[np.int64]:
+    """The original row of each released row, (n,)."""
+    try:
+        if path.suffix == ".parquet":
+            table = pq.read_table(path)
+        else:
+            skip = pcsv.ReadOptions(skip_rows=int(listed_release(path) is not None))
+            table = pcsv.read_csv(path, read_options=skip)
+        released = table["released"].to_numpy().astype(np.int64)
+        originals = table["original"].to_numpy().astype(np.int64)
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise UserError(
+            f"{path} is not a list of rows as withhold transform writes it (columns released and"
+            " original)"
+        ) from error
+    n = len(originals)
+    if not np.array_equal(np.sort(released), np.arange(n)) or len(np.unique(originals)) != n:
+        raise UserError(f"{path} does not name each row once; write the release again")
+    found = np.empty(n, np.int64)
+    found[released] = originals
+    return found
+
+
+def listed_release(path: Path) -> str | None:
+    """The SHA-256 of the release that a list of rows is of; None where the list does not say."""
+    try:
+        if path.suffix == ".parquet":
+            found = (pq.read_schema(path).metadata or {}).get(_KEY)
+            return None if found is None else found.decode("ascii", "replace")
+        with path.open("rb") as file:
+            first = file.readline(200).decode("ascii", "replace")
+    except (OSError, pa.ArrowException):
+        return None  # `read_rows` says what is wrong with it
+    return first.removeprefix(_MARK).strip() if first.startswith(_MARK) else None
+
+
+def check_release(path: Path, release: Path, *, named: bool) -> None:
+    """Refuse a list of rows that is of another file than `release`.
+
+    A list that does not say whose it is counts where the user named it himself.
+    """
+    digest = listed_release(path)
+    if digest is None and not named:
+        raise UserError(
+            f"{path} does not say which release it is of; write the release again, or name the list"
+            " with --rows if you are sure"
+        )
+    if digest is not None and digest != sha256_of(release):
+        raise UserError(
+            f"{path} is the list of rows of another release than {release} (its SHA-256 differs);"
+            " remove it, or name the list of this release with --rows"
+        )
+
+
+def sha256_of(path: Path) -> str:
+    """What `sha256sum` prints for a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,185 @@
+"""Where record batches go: a file that appears under its name complete, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self, TypeVar
+
+import pyarrow as pa
+
+from withhold.core.errors import UserError
+from withhold.records.files.source import known_suffix
+
+
+class Sink(ABC):
+    """A context manager that takes batches; leaving it cleanly puts the file under its name.
+
+    Until then the rows are in `.<name>.partial` beside it. An exception inside the block deletes
+    that and leaves whatever stood under the name before; so does a full disk. Where the name is
+    a symbolic link, the file it points to is replaced.
+
+    A format implements `_begin`, `_append` and `_finish`, which write to `self._file` alone.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.name = path.name
+        self.path = path
+        self.schema = schema
+        self._final = Path(os.path.realpath(path))
+        self._partial = self._final.with_name(f".{self._final.name}.partial")
+        self._file: BinaryIO
+        self._is_open = False
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append a batch, whose columns are those of `schema`."""
+        if not self._is_open:
+            raise ValueError(f"the sink for {self.name} is not open: use it in a `with` block")
+        if not batch.schema.equals(self.schema, check_metadata=False):
+            batch = batch.cast(self.schema)
+        with self._told_plainly():
+            self._append(batch)
+
+    def __enter__(self) -> Self:
+        with self._told_plainly():
+            # A partial of a killed run is nobody's: remove it, never follow or append to it.
+            self._partial.unlink(missing_ok=True)
+            self._file = self._partial.open("xb")
+        self._is_open = True
+        try:
+            with self._told_plainly():
+                self._begin()
+        except BaseException:
+            self._discard()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                with self._told_plainly():
+                    self._finish()
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+                    self._file.close()
+                    os.replace(self._partial, self._final)
+                    _sync_folder(self._final.parent)
+        finally:
+            self._discard()
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Write what comes before the rows."""
+
+    @abstractmethod
+    def _append(self, batch: pa.RecordBatch) -> None:
+        """Write, or hold, the rows of a batch."""
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Write what is held and what comes after the rows."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Let go of writers that would otherwise write to the closed file when collected."""
+
+    def _discard(self) -> None:
+        """Forget everything that is not committed; harmless after a commit."""
+        self._is_open = False
+        with suppress(Exception):
+            self._release()
+        with suppress(OSError):
+            # Closing flushes, which fails again on a full disk.
+            self._file.close()
+        with suppress(OSError):
+            self._partial.unlink(missing_ok=True)
+
+    @contextmanager
+    def _told_plainly(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise UserError(
+                    f"the disk is full while writing {self.path}; free space in "
+                    f"{self._final.parent} or write elsewhere"
+                ) from error
+            raise UserError(f"cannot write {self.path}: {error.strerror or error}") from error
+
+
+def open_sink(
+    path: str | os.PathLike[str],
+    schema: pa.Schema,
+    *,
+    metadata: Mapping[bytes, bytes] | None = None,
+) -> Sink:
+    """A sink for `path` by its suffix; `metadata` is added to the schema's own.
+
+    Only Parquet can hold metadata; the other formats drop it.
+    """
+    path = Path(path)
+    suffix = check_sink(path)
+    if metadata:
+        schema = schema.with_metadata({**(schema.metadata or {}), **metadata})
+    return _SINKS[suffix](path, schema)
+
+
+def check_sink(path: Path) -> str:
+    """The suffix of a file that can be written; an error where it cannot."""
+    suffix = known_suffix(path, _SINKS, "write")
+    folder = Path(os.path.realpath(path)).parent
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: it is a folder; name a file inside it")
+    if not folder.is_dir():
+        raise UserError(f"cannot write {path}: there is no folder {folder}; make it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"cannot write {path}: no permission to write in the folder {folder}")
+    return suffix
+
+
+def same_file(a: Any, b: Any) -> bool:
+    """Whether two paths lead to one file, so that a release never replaces its own input.
+
+    A frame in memory is never the same file as anything.
+    """
+    if not (isinstance(a, str | os.PathLike) and isinstance(b, str | os.PathLike)):
+        return False
+    try:
+        return os.path.samefile(a, b)
+    except OSError:
+        return os.path.realpath(a) == os.path.realpath(b)
+
+
+_Writer = TypeVar("_Writer", bound=Callable[[Path, pa.Schema], Sink])
+_SINKS: dict[str, Callable[[Path, pa.Schema], Sink]] = {}
+
+
+def writes(*suffixes: str) -> Callable[[_Writer], _Writer]:
+    """Register a class as the writer of these suffixes, e.g. `@writes(".csv")`."""
+
+    def register(writer: _Writer) -> _Writer:
+        for suffix in suffixes:
+            _SINKS[suffix] = writer
+        return writer
+
+    return register
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a power cut; not every file system lets a folder be synced."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

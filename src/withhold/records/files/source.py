@@ -1,0 +1,161 @@
+"""Where record batches come from: one interface over files and frames in memory."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import pyarrow as pa
+
+from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.core.safe_read import open_regular
+from withhold.records.files.times import check_times, check_zones
+
+
+class Source(Protocol):
+    """A table that can be read many times, a batch at a time.
+
+    `num_rows` is None where it is not known without reading. `by_column` says whether reading a
+    few columns costs only those columns (Parquet) or the whole file (CSV).
+    """
+
+    name: str
+    schema: pa.Schema
+    num_rows: int | None
+    by_column: bool
+
+    def batches(
+        self, *, rows: int = 4096, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield batches of exactly `rows` rows (the last may be shorter), columns as asked."""
+        ...
+
+
+def open_source(data: Any) -> Source:
+    """Open a path by its suffix, or a pandas, polars or Arrow frame; a Source is given back as is.
+
+    A file is checked here: it exists, can be read, is what its suffix says, and has rows.
+    """
+    if isinstance(data, str | os.PathLike):
+        path = Path(data)
+        suffix = known_suffix(path, _SOURCES, "read")
+        _check_readable(path)
+        return _SOURCES[suffix](path)
+    if hasattr(data, "batches") and hasattr(data, "schema"):
+        source: Source = data
+        return source
+    from withhold.records.files.frame import FrameSource
+
+    return FrameSource(data)
+
+
+_Reader = TypeVar("_Reader", bound=Callable[[Path], Source])
+_SOURCES: dict[str, Callable[[Path], Source]] = {}
+
+
+def reads(*suffixes: str) -> Callable[[_Reader], _Reader]:
+    """Register a class as the reader of these suffixes, e.g. `@reads(".csv")`."""
+
+    def register(reader: _Reader) -> _Reader:
+        for suffix in suffixes:
+            _SOURCES[suffix] = reader
+        return reader
+
+    return register
+
+
+def known_suffix(path: Path, registry: Iterable[str], verb: str) -> str:
+    """The registered suffix that ends `path` (the longest: `.csv.gz` before `.gz`)."""
+    found = [suffix for suffix in registry if path.name.lower().endswith(suffix)]
+    if not found:
+        raise UserError(
+            f"cannot {verb} {path}: the name must end in one of {', '.join(sorted(registry))}"
+        )
+    return max(found, key=len)
+
+
+def check_table(name: str, schema: pa.Schema, num_rows: int | None) -> None:
+    """Refuse what no reader can hand on: no rows, no columns, or a column name used twice."""
+    if num_rows == 0 or not schema.names:
+        raise UserError(f"{name} has no rows; nothing can be read from it")
+    twice = [column for column, count in Counter(schema.names).items() if count > 1]
+    if twice:
+        raise UserError(f"{name} has more than one column named '{twice[0]}'; rename one of them")
+    check_zones(schema, name)
+
+
+def check_columns(name: str, schema: pa.Schema, columns: Sequence[str] | None) -> list[str]:
+    """The columns to read; all of them for None, an error for one that is not there."""
+    for column in columns or ():
+        if column not in schema.names:
+            hint = did_you_mean(column, schema.names) or f"; columns: {listing(schema.names)}"
+            raise UserError(f"column '{column}' is not in {name}{hint}")
+    return list(schema.names if columns is None else columns)
+
+
+def rebatch(
+    batches: Iterable[pa.RecordBatch], rows: int, *, name: str = "the data"
+) -> Iterator[pa.RecordBatch]:
+    """Cut and join batches to `rows` rows each, so that nothing depends on a file's own blocks.
+
+    Every reader ends here, and so values that nothing can use are refused here.
+    """
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, not {rows}")
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        check_times(batch, name)
+        start = 0
+        while start < batch.num_rows:
+            piece = batch.slice(start, rows - count)
+            start += piece.num_rows
+            count += piece.num_rows
+            held.append(piece)
+            if count == rows:
+                yield from _joined(held)
+                held, count = [], 0
+    if held:
+        yield from _joined(held)
+
+
+def one_line(error: BaseException) -> str:
+    """The first line of a library's message, without its full stop, to put inside ours."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def _joined(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    if len(batches) == 1:
+        yield batches[0]
+    else:
+        yield from pa.Table.from_batches(batches).combine_chunks().to_batches()
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        if path.is_dir():
+            raise UserError(f"{path} is a folder, not a file; name a file inside it")
+        with open_regular(path) as file:
+            empty = not file.read(1)
+    except FileNotFoundError:
+        near = did_you_mean(path.name, _neighbours(path.parent))
+        raise UserError(f"no such file: {path}{near}") from None
+    except PermissionError:
+        raise UserError(
+            f"{path} cannot be read: permission denied; ask its owner or chmod it"
+        ) from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
+    if empty:
+        raise UserError(f"{path} is empty (0 bytes); write it again")
+
+
+def _neighbours(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []

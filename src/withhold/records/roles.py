@@ -1,0 +1,63 @@
+"""Roles: which attributes to suppress, which to preserve; the rest are hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from withhold.core.errors import UserError, did_you_mean, listing
+
+if TYPE_CHECKING:
+    from withhold.records.dataset import Dataset
+
+Role = Literal["suppress", "preserve", "hidden"]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Names of the attributes to suppress and to preserve, in the user's order."""
+
+    suppress: tuple[str, ...]
+    preserve: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, suppress: Iterable[str] | str, preserve: Iterable[str] | str = ()) -> Roles:
+        """Roles from lists or comma-separated text; refuses an attribute in both."""
+        roles = cls(_names(suppress), _names(preserve))
+        both = [name for name in roles.suppress if name in roles.preserve]
+        if both:
+            raise UserError(
+                f"attribute '{both[0]}' is in both --suppress and --preserve; choose one"
+            )
+        if not roles.suppress:
+            raise UserError("no attribute to suppress; name at least one with --suppress")
+        return roles
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Suppressed, then preserved."""
+        return self.suppress + self.preserve
+
+    def role(self, name: str) -> Role:
+        """The role of an attribute."""
+        if name in self.suppress:
+            return "suppress"
+        return "preserve" if name in self.preserve else "hidden"
+
+    def check(self, dataset: Dataset) -> None:
+        """Refuse roles that this dataset cannot serve, naming the column and the way out."""
+        known = dataset.attribute_names
+        for name in self.named:
+            if name not in known:
+                raise UserError(
+                    f"attribute '{name}' is not in {dataset.name}"
+                    f"{did_you_mean(name, known) or f' (it has: {listing(known)})'}"
+                )
+            dataset.attribute(name).require_label(dataset.name)
+
+
+def _names(names: Iterable[str] | str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        names = names.split(",")
+    return tuple(dict.fromkeys(n.strip() for n in names if n.strip()))

@@ -1,0 +1,99 @@
+"""Arrow columns and tables: made from what users have, and reduced to codes and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from withhold.core.errors import UserError
+from withhold.records.attribute import as_whole_numbers
+from withhold.records.files import open_source
+
+# The one column of a table that has none: it would forget its length otherwise.
+RECORD = "__record__"
+
+
+def to_table(attributes: Any, n: int) -> pa.Table:
+    """A table of n records from a mapping of columns, or from any frame."""
+    if attributes is None or (isinstance(attributes, Mapping) and not attributes):
+        return bare_table(n)
+    if isinstance(attributes, Mapping):
+        columns = {name: _to_column(name, values) for name, values in attributes.items()}
+        for name, column in columns.items():
+            if len(column) != n:
+                raise UserError(
+                    f"attribute '{name}' has {len(column):,} records, the features {n:,}"
+                )
+        return pa.table(columns)
+    source = open_source(attributes)
+    return pa.Table.from_batches(list(source.batches()), source.schema)
+
+
+def _to_column(name: str, values: Any) -> pa.Array:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    array = np.asarray(values) if not isinstance(values, list) else None
+    if array is not None and array.ndim == 2:
+        flat = pa.array(np.ascontiguousarray(array).reshape(-1))
+        return pa.FixedSizeListArray.from_arrays(flat, array.shape[1])
+    if array is not None and array.dtype.kind in "US":
+        return pa.array([str(v) for v in array])
+    try:
+        # Objects that mix text and NaN are pandas' way of saying missing.
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        said = str(error).partition("\n")[0]
+        raise UserError(f"attribute '{name}' cannot be read: {said}; give it one type") from error
+
+
+def bare_table(n: int) -> pa.Table:
+    """A table for records without attributes: one without columns would forget its length."""
+    return pa.table({RECORD: pa.array(np.arange(n))})
+
+
+def bare_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema without metadata and dictionaries, which must not leave with a release.
+
+    Metadata of the source has pandas' index, how features were made, whatever its writer put there.
+    A dictionary may have values that no record has, such as names of people who were removed.
+    """
+    return pa.schema(
+        [
+            field.remove_metadata().with_type(field.type.value_type)
+            if pa.types.is_dictionary(field.type)
+            else field.remove_metadata()
+            for field in schema
+        ]
+    )
+
+
+def encode_any(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Integers for a column of any type; each missing value is a group of its own."""
+    codes = column.combine_chunks().dictionary_encode().indices.fill_null(-1)
+    codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    lone = np.flatnonzero(codes < 0)
+    codes[lone] = codes.max(initial=0) + 1 + np.arange(len(lone))
+    return codes  # type: ignore[no-any-return]
+
+
+def canonical_bytes(column: pa.ChunkedArray) -> Iterator[bytes]:
+    """Bytes that say what a column holds, whatever its chunks, integer widths and encoding.
+
+    Integers that met a null in numpy or pandas are floats there, and are integers again here.
+    """
+    if pa.types.is_nested(column.type):
+        yield repr(column.to_pylist()).encode()
+        return
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        column = as_whole_numbers(column)
+    # Encoded anew, so that the values stand in the order of the records.
+    whole = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    yield repr(whole.dictionary.to_pylist()).encode()
+    yield whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).tobytes()

@@ -1,0 +1,178 @@
+"""Bundles that change media: the key, what is refused, and that loading gives the same modifier."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from release_support import below, bundle_of, hum, noisy, people
+from support import mixed
+from withhold.actions.fit import fit_bundle
+from withhold.bundle.bundle import load_bundle, save_bundle
+from withhold.bundle.files import write_files
+from withhold.bundle.media import fit_media, holds_media, load_media_bundle, save_media_bundle
+from withhold.core.errors import UserError
+from withhold.core.key_file import read_key
+from withhold.media.collect import open_media
+from withhold.media.samples import Picture, Sound
+from withhold.methods.classical import CLASSICAL
+from withhold.records.roles import Roles
+
+ROLES = Roles.of("person", "")
+PATTERN = "{person}_{pose}.png"
+
+
+@pytest.fixture
+def faces(tmp_path: Path) -> Path:
+    return people(tmp_path / "faces")
+
+
+def saved(faces: Path, name: str, **more: object) -> Path:
+    bundle, _ = bundle_of(faces, pattern=PATTERN, **more)  # type: ignore[arg-type]
+    save_media_bundle(bundle, faces.parent / name)
+    return faces.parent / name
+
+
+@pytest.mark.parametrize("method", list(CLASSICAL))
+def test_a_loaded_one_does_the_same(faces: Path, tmp_path: Path, method: str) -> None:
+    sound = CLASSICAL[method].kinds == ("sound",)
+    if sound:
+        from media_support import write_wav
+
+        media = tmp_path / "voices"
+        write_wav(media / "anna_0.wav", hum(0))
+    bundle, _ = bundle_of(
+        tmp_path / "voices" if sound else faces,
+        method,
+        kind="sound" if sound else "image",
+        pattern="{person}_{pose}",
+        seed=3,
+    )
+    save_media_bundle(bundle, tmp_path / "bundle")
+    assert holds_media(tmp_path / "bundle")
+    again = load_media_bundle(tmp_path / "bundle")
+    assert (again.method, again.kind, again.roles) == (method, bundle.kind, ROLES)
+    assert (again.seed, again.input, again.versions) == (3, bundle.input, bundle.versions)
+    assert again.modifier.settings() == bundle.modifier.settings()
+    if sound:
+        wave = Sound(hum(1, 4000), 8000)
+        one, two = (b.modifier.apply(wave).samples for b in (bundle, again))  # type: ignore[union-attr]
+        assert not np.array_equal(one, wave.samples)
+    else:
+        face = Picture(noisy(7, 40, 40))
+        one, two = (b.modifier.apply(face).pixels for b in (bundle, again))  # type: ignore[union-attr]
+        assert not np.array_equal(one, face.pixels)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_same_media_seed_and_key_give_the_same_bytes(faces: Path) -> None:
+    one, two = (below(saved(faces, name, key=bytes(range(32)))) for name in ("one", "two"))
+    assert one == two
+
+
+def test_the_key_is_random_unless_given(faces: Path) -> None:
+    """Two releases of one folder are not numbered alike, and nobody can compute the key."""
+    keys = {bundle_of(faces, pattern=PATTERN)[0].modifier.key for _ in range(3)}
+    assert len(keys) == 3
+    assert {len(key) for key in keys} == {32}
+    given = bytes(range(32))
+    assert bundle_of(faces, pattern=PATTERN, key=given)[0].modifier.key == given
+
+
+def test_neither_the_key_nor_a_plain_digest_of_the_media_stands_in_a_text(faces: Path) -> None:
+    bundle = load_media_bundle(saved(faces, "bundle"))
+    digest = open_media(faces, "image", pattern=PATTERN).digest()
+    hashed = hashlib.sha256(f"described {digest}".encode()).hexdigest()  # of an older version
+    for name in ("bundle.json", "history.json", "SHA256SUMS", "SIGNATURE"):
+        text = (faces.parent / "bundle" / name).read_text()
+        assert bundle.modifier.key.hex()[:16] not in text
+        assert digest not in text
+        assert hashed not in text
+    assert stat.S_IMODE((faces.parent / "bundle" / "key").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("name", ["bundle.json", "weights.safetensors", "history.json"])
+def test_one_changed_byte_is_refused(faces: Path, name: str) -> None:
+    folder = saved(faces, "bundle")
+    path = folder / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=f"{name} is not what was written"):
+        load_media_bundle(folder)
+
+
+def test_a_file_that_was_put_there_is_refused(faces: Path) -> None:
+    folder = saved(faces, "bundle")
+    (folder / "certificate.json").write_text("{}")
+    with pytest.raises(UserError, match=r"certificate\.json is not what was written"):
+        load_media_bundle(folder)
+
+
+def rewritten(folder: Path, **changes: object) -> Path:
+    """With sums that fit: what another version, or somebody who knows how, wrote."""
+    contents = {n: d for n, d in below(folder).items() if n != "SHA256SUMS"}
+    order = ("bundle.json", "weights.safetensors", "history.json")
+    text = json.loads(contents["bundle.json"]) | changes
+    contents["bundle.json"] = json.dumps(text).encode()
+    write_files(folder, {name: contents[name] for name in order}, read_key(folder / "key"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"schema": 9}, "has schema 9, this version reads 2"),
+        ({"method": "cubism"}, "there is no anonymiser 'cubism'"),
+        ({"config": {"kernal": 3}}, "no setting 'kernal'; did you mean 'kernel'"),
+        ({"kind": "features"}, "changes features, not media; give it a dataset"),
+    ],
+)
+def test_what_this_version_cannot_read(faces: Path, changes: dict[str, object], told: str) -> None:
+    folder = rewritten(saved(faces, "bundle"), **changes)
+    with pytest.raises(UserError, match=told):
+        load_media_bundle(folder)
+
+
+def test_the_two_kinds_of_bundles_are_told_apart(faces: Path, tmp_path: Path) -> None:
+    media = saved(faces, "media")
+    with pytest.raises(UserError, match="changes images, not features; give it media: withhold tr"):
+        load_bundle(media)
+    made = fit_bundle(mixed(), Roles.of("secret", ""), method="constant")
+    save_bundle(made, tmp_path / "features")
+    assert not holds_media(tmp_path / "features")
+    assert not holds_media(tmp_path / "nowhere")
+    with pytest.raises(UserError, match="changes features, not media"):
+        load_media_bundle(tmp_path / "features")
+
+
+@pytest.mark.parametrize("junk", [b"", b"[]", b"{", b"\xff"])
+def test_a_description_that_is_none_is_of_no_media(tmp_path: Path, junk: bytes) -> None:
+    (tmp_path / "bundle.json").write_bytes(junk)
+    assert not holds_media(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("method", "config", "suppress", "told"),
+    [
+        ("white-noise", {}, "person", "'white-noise' is for sounds; faces holds images"),
+        ("blur", {"preset": "adience-week"}, "person", "did you mean 'adience-weak'"),
+        ("blur", {"kernel": 4}, "person", "setting 'kernel' of method 'blur': .*odd"),
+        ("blur", {"area": 2.0}, "person", "needs region: faces"),
+        ("blurr", {}, "person", "no anonymiser 'blurr'; did you mean 'blur'"),
+        ("blur", {}, "persn", "'persn' is no attribute of faces; did you mean 'person'"),
+        ("blur", {}, "age", r"'age' is no attribute of faces \(columns: person, pose\)"),
+        ("blur", {}, "file", "'file' is no attribute of faces"),
+    ],
+)
+def test_mistakes(
+    faces: Path, method: str, config: dict[str, object], suppress: str, told: str
+) -> None:
+    media = open_media(faces, "image", pattern=PATTERN)
+    with pytest.raises(UserError, match=told):
+        fit_media(media, Roles.of(suppress, ""), method=method, config=config)

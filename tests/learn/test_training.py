@@ -1,0 +1,80 @@
+"""Batches, seeds and schedules that every training loop shares."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from withhold.learn.training import (
+    cosine_rate,
+    epoch_batches,
+    epochs_for,
+    initialise,
+    seeded,
+    stage_seed,
+    steps_per_epoch,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 200), batch=st.integers(2, 70))
+def test_batches_are_whole_and_hold_no_record_twice(n: int, batch: int) -> None:
+    draws = list(epoch_batches(n, batch, seeded(0, "x")))
+    assert len(draws) == steps_per_epoch(n, batch)
+    assert all(len(draw) == min(batch, n) for draw in draws)
+    rows = torch.cat(draws)
+    assert len(set(rows.tolist())) == len(rows)
+    assert 0 <= int(rows.min()) <= int(rows.max()) < n
+
+
+def test_batches_differ_between_epochs_and_repeat_for_a_seed() -> None:
+    one, two, again = (
+        torch.cat(list(epoch_batches(64, 16, seeded(0, "m", epoch)))) for epoch in (0, 1, 0)
+    )
+    assert not torch.equal(one, two)
+    assert torch.equal(one, again)
+
+
+def test_a_seed_per_purpose() -> None:
+    seeds = {stage_seed(s, *names) for s in (0, 1, 10) for names in (("a",), ("b",), ("a", 0))}
+    assert len(seeds) == 9
+
+
+def test_weights_come_from_the_seed_alone_and_within_torchs_bounds() -> None:
+    one, two, other = (nn.Sequential(nn.Linear(25, 4), nn.Linear(4, 3)) for _ in range(3))
+    initialise(one, 0, "m")
+    torch.rand(17)  # whatever else was drawn meanwhile
+    initialise(two, 0, "m")
+    initialise(other, 1, "m")
+    for a, b, c in zip(one.parameters(), two.parameters(), other.parameters(), strict=True):
+        assert torch.equal(a, b)
+        assert not torch.equal(a, c)
+    assert float(one[0].weight.detach().abs().max()) <= 1 / 5
+    assert float(one[0].weight.detach().std()) == pytest.approx(0.2 / 3**0.5, rel=0.2)
+
+
+def test_initialising_does_not_touch_the_global_generator() -> None:
+    before = torch.random.get_rng_state()
+    network = nn.Linear(3, 3)
+    state = torch.random.get_rng_state()
+    initialise(network, 0, "m")
+    assert torch.equal(torch.random.get_rng_state(), state)
+    torch.random.set_rng_state(before)
+
+
+def test_the_cosine_schedule_falls_from_the_base_to_zero() -> None:
+    rates = [cosine_rate(0.01, step, 100) for step in range(101)]
+    assert rates[0] == 0.01
+    assert rates[50] == pytest.approx(0.005)
+    assert rates[100] == pytest.approx(0, abs=1e-12)
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_epochs_unset_make_about_the_steps_wanted() -> None:
+    assert epochs_for(7, 10**6, 2, steps=100) == 7
+    assert epochs_for(None, 5120, 512, steps=1500) == 150
+    assert epochs_for(None, 100, 512, steps=1500) == 300  # one step an epoch, at most 300
+    assert epochs_for(None, 10**7, 512, steps=1500) == 5
