@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+# Threads that wait for each other by spinning make a training step several times slower as soon as
+# another program wants a core; sleeping costs a quarter on an idle machine. The first is the worse
+# surprise. OpenMP reads this when torch is loaded: import withhold first, or set it yourself.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from withhold.actions.audit import audit

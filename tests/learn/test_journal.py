@@ -174,8 +174,8 @@ def test_names_with_odd_characters_are_safe(tmp_path: Path) -> None:
     assert stage.path is not None
     assert stage.path.parent == tmp_path
     network = nn.Linear(2, 2)
-    stage.save(1, network, torch.optim.SGD(network.parameters(), lr=0.1), {"loss": 1.0})
-    assert stage.resume(nn.Linear(2, 2)) == 1
+    stage.save(1, {"loss": 1.0}, network=network)
+    assert stage.resume(network=nn.Linear(2, 2)) == 1
 
 
 def test_the_state_of_the_optimiser_comes_back(tmp_path: Path) -> None:
@@ -188,10 +188,11 @@ def test_the_state_of_the_optimiser_comes_back(tmp_path: Path) -> None:
         optimiser = torch.optim.AdamW(network.parameters(), lr=0.1)
         for step in range(6):
             if kind == "resumed" and step == 3:
-                Journal(tmp_path).stage("s").save(3, network, optimiser, {})
+                Journal(tmp_path).stage("s").save(3, {}, network=network, optimiser=optimiser)
                 network = nn.Linear(3, 2)
                 optimiser = torch.optim.AdamW(network.parameters(), lr=0.1)
-                assert Journal(tmp_path).stage("s").resume(network, optimiser) == 3
+                again = Journal(tmp_path).stage("s")
+                assert again.resume(network=network, optimiser=optimiser) == 3
             x = torch.tensor(np.random.default_rng(step).standard_normal((4, 3)).astype("f4"))
             optimiser.zero_grad()
             network(x).square().sum().backward()

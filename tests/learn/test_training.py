@@ -78,3 +78,41 @@ def test_epochs_unset_make_about_the_steps_wanted() -> None:
     assert epochs_for(None, 5120, 512, steps=1500) == 150
     assert epochs_for(None, 100, 512, steps=1500) == 300  # one step an epoch, at most 300
     assert epochs_for(None, 10**7, 512, steps=1500) == 5
+
+
+def _picture_network() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ConvTranspose2d(4, 4, 2), nn.GroupNorm(2, 4),
+        nn.Flatten(), nn.Linear(7, 5), nn.Embedding(6, 2),
+        nn.GRU(2, 3), nn.MultiheadAttention(4, 2),
+    )  # fmt: skip
+
+
+def test_every_type_of_layer_is_drawn_from_the_seed() -> None:
+    def drawn(seed: int) -> list[torch.Tensor]:
+        network = _picture_network()
+        initialise(network, seed, "n")
+        return [p.detach() for p in network.parameters()]
+
+    assert all(torch.equal(a, b) for a, b in zip(drawn(3), drawn(3), strict=True))
+    differ = [not torch.equal(a, b) for a, b in zip(drawn(3), drawn(4), strict=True)]
+    assert sum(differ) > len(differ) / 2  # scales and shifts of norms begin at 1 and 0
+
+
+def test_the_caller_s_generator_is_left_alone() -> None:
+    network = _picture_network()
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    initialise(network, 1, "n")
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_layer_that_cannot_be_drawn_is_refused() -> None:
+    class Bare(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(3))
+
+    with pytest.raises(TypeError, match="Bare has parameters and no reset_parameters"):
+        initialise(nn.Sequential(nn.Linear(2, 2), Bare()), 0)

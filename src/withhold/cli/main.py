@@ -18,11 +18,6 @@ from withhold import __version__
 from withhold.cli import audit, bench, certify, demo, extract, fit, inspect, transform
 from withhold.core.errors import UserError
 
-# Threads that wait for each other by spinning make a training step several times slower as soon as
-# another program wants a core; sleeping costs a quarter on an idle machine. The first is the worse
-# surprise. Must be set before torch is loaded.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 app = typer.Typer(
     name="withhold",
     help="Suppress chosen attributes of a dataset, keep the rest, and measure with retrained"

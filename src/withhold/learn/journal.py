@@ -1,11 +1,11 @@
 """What a fit has done so far, so that it can be interrupted and resumed to the same bytes.
 
 A fit is a sequence of *stages* (an attribute model, the contrastive encoder, the modifier). After
-each epoch a stage's weights and optimiser state go to one safetensors file, written atomically.
-Batches of an epoch are drawn from (seed, stage, epoch) and not from a running generator, so
-nothing else need be saved. A stage is found again by its fingerprint: the digest of its data,
-its settings, its seed, and what else decides the bits of a float. The secret key of the fit is
-kept beside them, so that a resumed fit has the key that it began with.
+each epoch the networks, optimisers and whatever else a stage changes go to one checkpoint. Batches
+of an epoch are drawn from (seed, stage, epoch) and not from a running generator. A stage is found
+again by its fingerprint: the digest of its data, its settings, its seed, and what else decides the
+bits of a float. The secret key of the fit is kept beside them, so that a resumed fit has the key
+that it began with.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from typing import Any
 import safetensors
 import torch
 from safetensors.torch import load_file, save
-from torch import Tensor, nn
+from torch import Tensor
 
 from withhold.core.atomic import write_bytes, writing_to
 from withhold.core.errors import UserError
 from withhold.core.key_file import new_key, read_key, replace_key
+from withhold.learn.checkpoint import Part, load_checkpoint, save_checkpoint
 from withhold.learn.nets.device import pick_device
 
 Entry = dict[str, Any]
@@ -106,7 +107,7 @@ class Journal:
     def kept(
         self, name: str, print_: str, make: Callable[[], dict[str, Tensor]]
     ) -> dict[str, Tensor]:
-        """Tensors that are dear to make: from the folder where they were made before."""
+        """Tensors that are expensive to compute, from the folder where they were made before."""
         path = self._path(name, hashlib.sha256(print_.encode()).hexdigest()[:16])
         if path is not None and path.exists():
             with suppress(safetensors.SafetensorError, OSError):  # a torn file is made again
@@ -129,57 +130,16 @@ class StageJournal:
     def __init__(self, name: str, path: Path | None, entries: list[Entry]) -> None:
         self.name, self.path, self.entries = name, path, entries
 
-    def resume(self, network: nn.Module, optimiser: torch.optim.Optimizer | None = None) -> int:
-        """Load the newest state into `network` and `optimiser`; returns the epochs done."""
-        if self.path is None or not self.path.exists():
+    def resume(self, **parts: Part) -> int:
+        """Restore the newest state of all parts, by name; returns the epochs done."""
+        note = None if self.path is None else load_checkpoint(self.path, parts)
+        if note is None:
             return 0
-        try:
-            with safetensors.safe_open(str(self.path), framework="pt") as file:
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-                note = json.loads((file.metadata() or {})["withhold"])
-        except (safetensors.SafetensorError, KeyError, ValueError, OSError):
-            # A power cut can leave a torn file; the stage is then simply done again.
-            return 0
-        network.load_state_dict(_under("network.", tensors))
-        if optimiser is not None:
-            _load_optimiser(optimiser, _under("optimiser.", tensors))
         self.entries[:] = note["entries"]
         return int(note["epoch"])
 
-    def save(
-        self, epoch: int, network: nn.Module, optimiser: torch.optim.Optimizer, entry: Entry
-    ) -> None:
-        """Record that `epoch` epochs are done."""
+    def save(self, epoch: int, entry: Entry, **parts: Part) -> None:
+        """Record that `epoch` epochs are done, with the state of all parts."""
         self.entries.append({"stage": self.name, "epoch": epoch, **entry})
-        if self.path is None:
-            return
-        tensors = {f"network.{k}": v for k, v in network.state_dict().items()}
-        tensors |= {f"optimiser.{k}": v for k, v in _optimiser_tensors(optimiser).items()}
-        note = json.dumps({"epoch": epoch, "entries": self.entries})
-        cpu = {k: v.detach().cpu().contiguous() for k, v in tensors.items()}
-        write_bytes(self.path, save(cpu, {"withhold": note}), sync=False)
-
-
-def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-
-
-def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Moments and step counts by parameter number, flat."""
-    state = optimiser.state_dict()["state"]
-    return {
-        f"{number}.{key}": torch.as_tensor(value)
-        for number, moments in state.items()
-        for key, value in moments.items()
-        if value is not None
-    }
-
-
-def _load_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in tensors.items():
-        number, key = name.split(".", 1)
-        state.setdefault(int(number), {})[key] = tensor
-    optimiser.load_state_dict(
-        {"state": state, "param_groups": optimiser.state_dict()["param_groups"]}
-    )
+        if self.path is not None:
+            save_checkpoint(self.path, parts, {"epoch": epoch, "entries": self.entries})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -22,15 +22,34 @@ def seeded(seed: int, *names: object) -> torch.Generator:
 
 
 def initialise(network: nn.Module, seed: int, *names: object) -> None:
-    """Draw the weights of the linear layers from the seed, as torch draws them by default."""
+    """Draw the weights of every layer from the seed, as torch draws them by default.
+
+    A layer with parameters of its own and no `reset_parameters` is refused: nothing says how it is
+    to be drawn, and two networks of one seed would differ.
+    """
     generator = seeded(seed, "weights", *names)
-    for layer in network.modules():
-        if isinstance(layer, nn.Linear):
-            bound = 1 / math.sqrt(layer.in_features)
-            with torch.no_grad():
-                layer.weight.uniform_(-bound, bound, generator=generator)
-                if layer.bias is not None:
-                    layer.bias.uniform_(-bound, bound, generator=generator)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(stage_seed(seed, "layers", *names))
+        for layer in network.modules():
+            if isinstance(layer, nn.Linear):
+                bound = 1 / math.sqrt(layer.in_features)
+                with torch.no_grad():
+                    layer.weight.uniform_(-bound, bound, generator=generator)
+                    if layer.bias is not None:
+                        layer.bias.uniform_(-bound, bound, generator=generator)
+            elif (reset := _own_reset(layer)) is not None:
+                reset()
+            elif next(layer.parameters(recurse=False), None) is not None:
+                raise TypeError(
+                    f"{type(layer).__name__} has parameters and no reset_parameters(), so that its"
+                    " start cannot be drawn from the seed"
+                )
+
+
+def _own_reset(layer: nn.Module) -> Callable[[], None] | None:
+    """How the layer draws its weights; attention and transformers have it under a private name."""
+    found: Callable[[], None] | None = getattr(layer, "reset_parameters", None)
+    return found or getattr(layer, "_reset_parameters", None)
 
 
 def steps_per_epoch(n: int, batch: int) -> int:

@@ -86,7 +86,7 @@ def train_round(
     from the network alone, so that a fit that was interrupted goes on to the same bytes.
     """
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
-    first = stage.resume(network, optimiser)
+    first = stage.resume(network=network, optimiser=optimiser)
     batch = batch_of(len(z), config)
     steps = steps_per_epoch(len(z), batch)
     bar.advance(first)
@@ -109,7 +109,9 @@ def train_round(
                 found.backward()
                 optimiser.step()
                 total += float(found.detach())
-            stage.save(epoch + 1, network, optimiser, {"loss": round(total / steps, 6)})
+            stage.save(
+                epoch + 1, {"loss": round(total / steps, 6)}, network=network, optimiser=optimiser
+            )
             bar.advance(note=f"loss {total / steps:.3f}")
     network.eval()
 

@@ -103,7 +103,7 @@ def train_modifier(
         encoder=None if p_star is None else tensor_digest(p_star),
         terms=[t.fingerprint() for t in terms],
     )  # fmt: skip
-    first = stage.resume(network, optimiser)
+    first = stage.resume(network=network, optimiser=optimiser)
     per_epoch = steps_per_epoch(len(x), config.batch)
     epochs = epochs_for(config.epochs, len(x), config.batch, steps=700)
     with progress.stage("modifier", epochs) as bar:
@@ -123,7 +123,7 @@ def train_modifier(
                 for name, loss in losses.items():
                     sums[name] = sums.get(name, loss.new_zeros(())) + loss.detach()
             means = {name: round(float(total) / per_epoch, 6) for name, total in sums.items()}
-            stage.save(epoch + 1, network, optimiser, means)
+            stage.save(epoch + 1, means, network=network, optimiser=optimiser)
             bar.advance(note=f"loss {sum(means.values()):.3f}")
     return network.change
 

@@ -100,7 +100,7 @@ def train_generator(
         "generator", data=digest, seed=seed, config=config.model_dump(mode="json"),
         targets=[t.fingerprint() for t in targets],
     )  # fmt: skip
-    first = stage.resume(players, optimiser)
+    first = stage.resume(players=players, optimiser=optimiser)
     per_epoch = steps_per_epoch(len(x), config.batch)
     epochs = epochs_for(config.epochs, len(x), config.batch, steps=3000)
     with progress.stage("generator", epochs) as bar:
@@ -119,7 +119,7 @@ def train_generator(
                 for name, loss in losses.items():
                     sums[name] = sums.get(name, loss.new_zeros(())) + loss
             means = {name: round(float(total) / per_epoch, 6) for name, total in sums.items()}
-            stage.save(epoch + 1, players, optimiser, means)
+            stage.save(epoch + 1, means, players=players, optimiser=optimiser)
             bar.advance(note=f"loss {sum(means.values()):.3f}")
     return players.generator.network
 

@@ -63,7 +63,7 @@ def train_attribute_model(
         f"attribute {name}", data=digest, labels=_labels_digest(attribute), seed=seed,
         config=config.model_dump(mode="json"),
     )  # fmt: skip
-    first = stage.resume(network, optimiser)
+    first = stage.resume(network=network, optimiser=optimiser)
 
     rows = torch.from_numpy(np.flatnonzero(attribute.known)).to(x.device)
     codes = torch.from_numpy(attribute.codes).to(x.device)
@@ -89,7 +89,7 @@ def train_attribute_model(
                 optimiser.step()
                 total += loss.detach()
             mean = float(total) / per_epoch
-            stage.save(epoch + 1, network, optimiser, {"loss": round(mean, 6)})
+            stage.save(epoch + 1, {"loss": round(mean, 6)}, network=network, optimiser=optimiser)
             bar.advance(note=f"loss {mean:.3f}")
     return network.eval()
 

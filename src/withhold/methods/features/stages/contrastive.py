@@ -123,7 +123,7 @@ def train_contrastive(
         "contrastive", data=digest, raw=None if raw is None else raw.fingerprint(), seed=seed,
         config=config.model_dump(mode="json"),
     )  # fmt: skip
-    first = stage.resume(network, optimiser)
+    first = stage.resume(network=network, optimiser=optimiser)
     epochs = epochs_for(config.epochs, len(x), config.batch, steps=400)
     if first < epochs:
         views = Views(x, raw, space, config, seed=seed, progress=progress, journal=journal)
@@ -144,6 +144,6 @@ def train_contrastive(
                 optimiser.step()
                 total += loss.detach()
             mean = float(total) / per_epoch
-            stage.save(epoch + 1, network, optimiser, {"loss": round(mean, 6)})
+            stage.save(epoch + 1, {"loss": round(mean, 6)}, network=network, optimiser=optimiser)
             bar.advance(note=f"loss {mean:.3f}")
     return network.eval()
