@@ -39,15 +39,17 @@ def test_no_command_shows_the_help(cli: Run) -> None:
     ran = cli()
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("Usage: ")
-    assert ran.out == cli("--help").out
+    assert ran.out == cli("--help").out == cli("-h").out
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "inspect", "extract", "fit", "transform", "audit", "bench"]
+    "command",
+    ["demo", "inspect", "extract", "fit", "transform", "certify", "audit", "bench"],
 )
 def test_every_command_has_help(cli: Run, command: str) -> None:
     ran = cli(command, "--help")
     assert (ran.code, ran.err) == (0, "")
+    assert cli(command, "-h") == ran
     assert "--quiet" in ran.out
     assert "--json" in ran.out
 
@@ -91,3 +93,49 @@ def test_whole_process(place: Path) -> None:
         assert ran.returncode == 2
         told = "error: standard output cannot be written: No space left on device\n"
         assert ran.stderr == told
+
+
+# --- completion in the shell ------------------------------------------------------------------
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Typer finds the shell by the parent process, which no test can choose; and a home."""
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return "bash"
+
+
+def test_completion_is_shown(cli: Run, shell: str) -> None:
+    ran = cli("--show-completion")
+    assert (ran.code, ran.err) == (0, "")
+    assert "_WITHHOLD_COMPLETE=complete_bash" in ran.out
+
+
+def test_completion_is_installed(cli: Run, shell: str, tmp_path: Path) -> None:
+    ran = cli("--install-completion")
+    assert (ran.code, ran.err) == (0, "")
+    [script] = (tmp_path / ".bash_completions").iterdir()
+    assert script.name == "withhold.sh"
+    assert "_WITHHOLD_COMPLETE=complete_bash" in script.read_text()
+
+
+def test_a_shell_without_completion_is_a_mistake(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("tcsh", "/bin/tcsh"))
+    ran = cli("--show-completion")
+    assert ran.code == 2
+    assert ran.err == "Shell tcsh not supported.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [("withhold tr", ["transform"]), ("withhold fit --sup", ["--suppress"])],
+)
+def test_words_are_completed(
+    cli: Run, monkeypatch: pytest.MonkeyPatch, words: str, wanted: list[str]
+) -> None:
+    monkeypatch.setenv("_WITHHOLD_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    ran = cli()
+    assert (ran.code, ran.out.split(), ran.err) == (0, wanted, "")

@@ -23,7 +23,7 @@ app = typer.Typer(
     help="Suppress chosen attributes of a dataset, keep the rest, and measure with retrained"
     " attackers what can still be inferred.",
     invoke_without_command=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -70,18 +70,19 @@ def run() -> None:
 def outcome(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     try:
-        code: Any = app(args=arguments, standalone_mode=False)
+        code: Any = app(args=arguments, prog_name="withhold", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # typer has caught it
             return _interrupted()
+        if code == 1:  # typer has said why: a shell for which it has no completion
+            return 2
         return code if isinstance(code, int) else 0
     except UserError as error:
         return _mistake(str(error))
     except BrokenPipeError:
         return _unheard()
     except SystemExit as error:
-        # What rich makes of a broken pipe.
-        return _unheard() if isinstance(error.__context__, BrokenPipeError) else _bug()
+        return _left(error)
     except OSError as error:
         return _system_error(error)
     except (KeyboardInterrupt, typer.Abort):
@@ -100,6 +101,14 @@ def _with_help(message: str, error: Exception) -> str:
     context = getattr(error, "ctx", None)
     asked = "" if context is None or context.parent is None else f" {context.info_name}"
     return f"{message.rstrip('.')}; see: withhold{asked} --help"
+
+
+def _left(error: SystemExit) -> int:
+    """The code of a library that ended the process itself."""
+    if isinstance(error.__context__, BrokenPipeError):  # what rich makes of a broken pipe
+        return _unheard()
+    # typer leaves so once it has shown, installed or answered a shell completion.
+    return 0 if error.code in (None, 0) else _bug()
 
 
 def _unheard() -> int:
