@@ -15,6 +15,7 @@ import pytest
 from support import PEAK
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 from withhold.records.tables import encode_any
 
 N, D = 60, 3
@@ -43,6 +44,37 @@ def same(a: Dataset, b: Dataset) -> None:
 
 
 # --- in and out ---
+
+
+def test_features_are_named_by_a_list(tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b,c", "d"]).assign(word=["u", "v"] * 30)
+    data = Dataset.read(frame, features=["d", "b,c"])
+    assert np.array_equal(data.x, X[:, 1:])  # in the order of the frame
+    assert data.layout.names == ("b,c", "d")
+    assert data.attribute_names == ("a", "word")
+    assert Dataset.read(frame, features=["[ad]"]).layout.names == ("a", "d")
+    for wrong, message in {
+        ("aa",): "feature column 'aa' is not in the pandas frame; did you mean",
+        (): "no feature columns named for the pandas frame",
+        (0,): "named by text, not by 0",
+    }.items():
+        with pytest.raises(UserError, match=message):
+            Dataset.read(frame, features=wrong)
+
+
+def test_a_feature_that_is_taken_for_an_attribute_is_told_so():
+    frame = pd.DataFrame(X, columns=NAMES).assign(word=["u", "v"] * 30, id=range(60))
+    data = Dataset.read(frame, features="f_*", exclude=["id"])
+    for ask in (data.attribute, lambda name: Roles.of(name).check(data)):
+        with pytest.raises(UserError, match=r"'f_1' is a feature of .*, not .*leave it out of the"):
+            ask("f_1")
+        with pytest.raises(UserError, match=r"'wrd' is not in .*; did you mean 'word'"):
+            ask("wrd")
+    with pytest.raises(UserError, match=r"'id' of .* was excluded.*--exclude"):
+        Roles.of("id").check(data)
+    with pytest.raises(UserError, match="'f_0' is a feature"):
+        Dataset.read(frame, features="f_*", group="f_0")
+    assert Dataset.read(frame, features=["f_0", "f_2"]).attribute_names == ("f_1", "word", "id")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".npz", ".csv", ".csv.gz"])

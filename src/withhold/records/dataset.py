@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.records.attribute import Attribute, encode, gather
+from withhold.records.checks import check_dataset, no_attribute
 from withhold.records.files import FeatureLayout, load_features, open_sink, open_source
-from withhold.records.splits import PARTS, assign_parts, records_where
+from withhold.records.splits import assign_parts, records_where
 from withhold.records.tables import RECORD, bare_table, canonical_bytes, encode_any, to_table
 
 FloatArray = npt.NDArray[np.float32]
@@ -64,13 +65,15 @@ class Dataset:
         cls,
         source: Any,
         *,
-        features: str = "x",
+        features: str | Sequence[str] = "x",
         group: str | None = None,
         exclude: Sequence[str] = (),
         multilabel: Mapping[str, Sequence[str]] | None = None,
         progress: Progress | None = None,
     ) -> Dataset:
-        """Read a Parquet, CSV or npz file, or a pandas, polars or Arrow frame.
+        """Read a Parquet, CSV or npz file, a pandas, polars or Arrow frame, or a Hugging Face one.
+
+        `features` names the list column, or the numeric columns, that hold the features.
 
         Streams record batches into one float32 array, so that memory peaks at little more than
         the features themselves. `multilabel` names attributes made of several binary columns.
@@ -92,7 +95,7 @@ class Dataset:
             {k: tuple(v) for k, v in (multilabel or {}).items()},
             path=Path(source) if isinstance(source, str | Path) else None,
         )
-        data._check()
+        check_dataset(data)
         return data
 
     @classmethod
@@ -119,7 +122,7 @@ class Dataset:
             raise UserError(
                 f"attributes have {table.num_rows:,} records, the features {len(array):,}"
             )
-        layout = _layout(names, array.shape[1], name)
+        layout = FeatureLayout.of_array(array.shape[1], names, name=name)
         taken = [n for n in layout.columns if n in table.column_names]
         if taken:
             raise UserError(f"'{taken[0]}' names both a feature and an attribute; rename one")
@@ -136,7 +139,7 @@ class Dataset:
             multilabel={k: tuple(v) for k, v in (multilabel or {}).items()},
             raw=raw,
         )
-        data._check()
+        check_dataset(data)
         return data
 
     def __len__(self) -> int:
@@ -323,45 +326,5 @@ class Dataset:
             columns = {label: self.table[label] for label in self.multilabel[name]}
             return gather(name, columns, self.name)
         if name not in self.table.column_names:
-            raise UserError(
-                f"attribute '{name}' is not in {self.name}"
-                f"{did_you_mean(name, self.attribute_names)}"
-            )
+            raise no_attribute(name, self)
         return encode(name, self.table[name], self.name)
-
-    def _check(self) -> None:
-        named = [*([self.group] if self.group else []), *self.exclude]
-        named += [label for labels in self.multilabel.values() for label in labels]
-        for name in named:
-            if name not in self.table.column_names:
-                known = self.table.column_names
-                hint = did_you_mean(name, known) or f" (columns: {listing(known)})"
-                raise UserError(f"column '{name}' is not in {self.name}{hint}")
-        for name, labels in self.multilabel.items():
-            if name in self.table.column_names and name not in labels:
-                raise UserError(
-                    f"'{name}' names both a column of {self.name} and a multi-label attribute;"
-                    " choose another name for the attribute"
-                )
-        if self.group and pa.types.is_nested(self.table[self.group].type):
-            raise UserError(
-                f"group column '{self.group}' of {self.name} is {self.table[self.group].type};"
-                " a group is one value a record"
-            )
-        parts = self.parts
-        if parts is not None and not set(np.unique(parts)) <= set(PARTS):
-            odd = sorted(set(np.unique(parts)) - set(PARTS))
-            raise UserError(
-                f"column 'split' of {self.name} holds {listing(odd)};"
-                " it must be train, val or test for every record"
-            )
-
-
-def _layout(names: Sequence[str] | None, dimension: int, name: str) -> FeatureLayout:
-    """One list column `x`, or a column for each of `names`."""
-    if names is None:
-        return FeatureLayout(("x",), None, (), True, name).with_dimension(dimension)
-    columns = tuple(names)
-    if len(columns) != dimension or len(set(columns)) != dimension:
-        raise UserError(f"{dimension} features need {dimension} different names, not {columns}")
-    return FeatureLayout(columns, dimension, columns, False, name)

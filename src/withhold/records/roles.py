@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.core.errors import UserError
+from withhold.records.checks import no_attribute
 
 if TYPE_CHECKING:
     from withhold.records.dataset import Dataset
@@ -50,10 +51,7 @@ class Roles:
         known = dataset.attribute_names
         for name in self.named:
             if name not in known:
-                raise UserError(
-                    f"attribute '{name}' is not in {dataset.name}"
-                    f"{did_you_mean(name, known) or f' (it has: {listing(known)})'}"
-                )
+                raise no_attribute(name, dataset)
             dataset.attribute(name).require_label(dataset.name)
 
 

@@ -80,7 +80,7 @@ def test_unknown_suffix(tmp_path):
 
 @pytest.mark.parametrize("data", [[1, 2], 3, None, {"a": [1]}])
 def test_not_a_table(data):
-    assert "give a path, or a pandas, polars or Arrow frame" in said(data)
+    assert "give a path, a pandas, polars or Arrow frame, or a Hugging Face" in said(data)
 
 
 def test_a_source_is_given_back():

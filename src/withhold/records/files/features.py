@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import cast
@@ -31,16 +32,19 @@ class FeatureLayout:
     name: str
 
     @classmethod
-    def resolve(cls, schema: pa.Schema, spec: str = "x", *, name: str) -> FeatureLayout:
+    def resolve(
+        cls, schema: pa.Schema, spec: str | Sequence[str] = "x", *, name: str
+    ) -> FeatureLayout:
         """Find the features `spec` names: a list column, or names and globs such as `f_*,age`.
 
-        Wide columns are taken in the order of the file, whatever the order in `spec`.
+        Several may also be given as a list, whose names may hold commas. Wide columns are taken in
+        the order of the file, whatever the order in `spec`.
         """
         found = _named(schema, spec, name)
         lists = [column for column in found if _is_list(schema.field(column).type)]
         if lists and len(found) > 1:
             raise UserError(
-                f"features '{spec}' of {name} mix the list column '{lists[0]}' with others;"
+                f"features '{_shown(spec)}' of {name} mix the list column '{lists[0]}' with others;"
                 f" name it alone: --features {lists[0]}"
             )
         for column in found:
@@ -55,6 +59,16 @@ class FeatureLayout:
         kind = schema.field(found[0]).type
         layout = cls((found[0],), None, (), True, name)
         return layout.with_dimension(kind.list_size) if _is_fixed(kind) else layout
+
+    @classmethod
+    def of_array(cls, dimension: int, names: Sequence[str] | None, *, name: str) -> FeatureLayout:
+        """For a matrix in memory: one list column `x`, or a column for each of `names`."""
+        if names is None:
+            return cls(("x",), None, (), True, name).with_dimension(dimension)
+        columns = tuple(names)
+        if len(columns) != dimension or len(set(columns)) != dimension:
+            raise UserError(f"{dimension} features need {dimension} different names, not {columns}")
+        return cls(columns, dimension, columns, False, name)
 
     def with_dimension(self, dimension: int) -> FeatureLayout:
         """The layout once the length of a variable list column is known."""
@@ -188,15 +202,25 @@ class FeatureLayout:
         return pa.array(cast, type=kind)
 
 
-def _named(schema: pa.Schema, spec: str, name: str) -> list[str]:
-    if spec in schema.names:
-        return [spec]
+def _shown(spec: str | Sequence[str]) -> str:
+    return spec if isinstance(spec, str) else listing(spec)
+
+
+def _parts(schema: pa.Schema, spec: str | Sequence[str]) -> list[str]:
+    if not isinstance(spec, str):
+        return list(spec)
+    return [spec] if spec in schema.names else [part.strip() for part in spec.split(",")]
+
+
+def _named(schema: pa.Schema, spec: str | Sequence[str], name: str) -> list[str]:
     found: set[str] = set()
-    for part in (part.strip() for part in spec.split(",")):
-        if not part:
-            continue
+    for part in _parts(schema, spec):
+        if not isinstance(part, str):
+            raise UserError(f"features of {name} are named by text, not by {part!r}")
         if part in schema.names:
             found.add(part)
+        elif not part:
+            continue
         elif any(sign in part for sign in "*?["):
             matched = [column for column in schema.names if fnmatchcase(column, part)]
             if not matched:

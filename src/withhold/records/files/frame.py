@@ -1,4 +1,4 @@
-"""Frames already in memory: pandas, polars, or anything that speaks Arrow."""
+"""Frames already in memory: pandas, polars, Hugging Face, or anything that speaks Arrow."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from withhold.core.errors import UserError
+from withhold.records.files.hugging_face import hugging_face_table, is_hugging_face
 from withhold.records.files.source import check_columns, check_table, rebatch
 
 
@@ -20,7 +21,7 @@ class FrameSource:
     by_column = True
 
     def __init__(self, frame: Any, *, name: str | None = None) -> None:
-        self.name = name or f"the {_kind(frame)} frame"
+        self.name = name or f"the {_kind(frame)}"
         self._table = _as_table(frame, self.name)
         self.schema = self._table.schema
         self.num_rows: int | None = self._table.num_rows
@@ -59,10 +60,14 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _as_table(frame: Any, name: str) -> pa.Table:
-    is_pandas = _kind(frame) == "pandas"
+    if is_hugging_face(frame):
+        table = hugging_face_table(frame)
+        return table.cast(without_views(table.schema))
+    is_pandas = _kind(frame) == "pandas frame"
     if not is_pandas and not hasattr(frame, "__arrow_c_stream__"):
         raise UserError(
-            f"cannot read a {type(frame).__name__}; give a path, or a pandas, polars or Arrow frame"
+            f"cannot read a {type(frame).__name__}; give a path, a pandas, polars or Arrow frame,"
+            " or a Hugging Face dataset"
         )
     try:
         # pandas is told by its module, so that it is imported only by those who already have.
@@ -77,5 +82,7 @@ def _as_table(frame: Any, name: str) -> pa.Table:
 
 
 def _kind(frame: Any) -> str:
+    if is_hugging_face(frame):
+        return "Hugging Face dataset"
     module = type(frame).__module__.partition(".")[0]
-    return {"pandas": "pandas", "polars": "polars", "pyarrow": "Arrow"}.get(module, module)
+    return "Arrow frame" if module == "pyarrow" else f"{module} frame"

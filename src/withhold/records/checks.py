@@ -1,0 +1,66 @@
+"""What is wrong with a dataset, or with a name that somebody asks of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.records.splits import PARTS
+
+if TYPE_CHECKING:
+    from withhold.records.dataset import Dataset
+
+
+def no_attribute(name: str, data: Dataset) -> UserError:
+    """Why `data` has no attribute of that name, and what to do."""
+    if name in data.layout.columns:
+        return _a_feature(name, data)
+    if name in data.exclude:
+        return UserError(
+            f"'{name}' of {data.name} was excluded, so it is no attribute; leave it out of"
+            " --exclude (exclude= in Python) to make it one"
+        )
+    known = data.attribute_names
+    hint = did_you_mean(name, known) or f" (it has: {listing(known)})"
+    return UserError(f"attribute '{name}' is not in {data.name}{hint}")
+
+
+def check_dataset(data: Dataset) -> None:
+    """Refuse a group, an excluded column, a multi-label attribute or a split that cannot be."""
+    named = [*([data.group] if data.group else []), *data.exclude]
+    named += [label for labels in data.multilabel.values() for label in labels]
+    for name in named:
+        if name in data.layout.columns:
+            raise _a_feature(name, data)
+        if name not in data.table.column_names:
+            known = data.table.column_names
+            hint = did_you_mean(name, known) or f" (columns: {listing(known)})"
+            raise UserError(f"column '{name}' is not in {data.name}{hint}")
+    for name, labels in data.multilabel.items():
+        if name in data.table.column_names and name not in labels:
+            raise UserError(
+                f"'{name}' names both a column of {data.name} and a multi-label attribute;"
+                " choose another name for the attribute"
+            )
+    if data.group and pa.types.is_nested(data.table[data.group].type):
+        raise UserError(
+            f"group column '{data.group}' of {data.name} is {data.table[data.group].type};"
+            " a group is one value a record"
+        )
+    parts = data.parts
+    if parts is not None and not set(np.unique(parts)) <= set(PARTS):
+        odd = sorted(set(np.unique(parts)) - set(PARTS))
+        raise UserError(
+            f"column 'split' of {data.name} holds {listing(odd)};"
+            " it must be train, val or test for every record"
+        )
+
+
+def _a_feature(name: str, data: Dataset) -> UserError:
+    return UserError(
+        f"'{name}' is a feature of {data.name}, not an attribute; leave it out of the features"
+        " (--features, or features= in Python) to make it one"
+    )
