@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
+from withhold.records.access import RecordAccess
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.checks import check_dataset, no_attribute
 from withhold.records.files import FeatureLayout, load_features, open_sink, open_source
@@ -40,8 +41,8 @@ class RawSamples(Protocol):
         """What the views depend on beside the seed: samples, extractor, augmentation."""
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset(RecordAccess):
     """Features x: (n, d) float32, and every other column as an Arrow table of n rows.
 
     Every other column is an attribute unless excluded; it is encoded when first asked for, so a

@@ -36,7 +36,7 @@ from withhold.release.wishes import Wishes
 _ROWS = 16384
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReleasedDataset(Dataset):
     """A dataset that may leave, and what only the house should know of it.
 

@@ -1,0 +1,111 @@
+"""A dataset as Python, pandas and PyTorch know one: indexing, iteration, conversion, display."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import pyarrow as pa
+
+from withhold.core.errors import UserError
+from withhold.records import display
+from withhold.records.files import FeatureLayout
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from withhold.records.dataset import Dataset, FloatArray, Rows
+    from withhold.records.torch_view import TorchRecords
+
+_AT_ONCE = 1024
+
+
+class RecordAccess:
+    """What `Dataset` inherits for comfort; nothing here changes a record."""
+
+    x: FloatArray
+    table: pa.Table
+    layout: FeatureLayout
+    schema: pa.Schema
+
+    def rows(self, rows: Rows) -> Dataset:
+        """Some of the records, in the order given."""
+        raise NotImplementedError
+
+    def batches(self, rows: int = 4096) -> Iterator[pa.RecordBatch]:
+        """Record batches as they would be in the file."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, which: int | np.integer[Any]) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, which: slice | Sequence[int] | Sequence[bool] | Rows) -> Dataset: ...
+
+    def __getitem__(self, which: Any) -> Any:
+        """`data[0]` is one record, a mapping of columns; a slice, rows or a mask are a Dataset."""
+        n = len(self.x)
+        if isinstance(which, slice):
+            return self.rows(np.arange(n)[which])
+        rows = np.asarray(which)
+        if rows.ndim == 1 and not len(rows):
+            return self.rows(np.empty(0, np.int64))
+        if rows.ndim > 1 or rows.dtype.kind not in "iub" or (rows.ndim == 0 and rows.dtype == bool):
+            raise TypeError(
+                f"records are chosen by number, slice, rows or mask, not by {which!r};"
+                " of a column, use data.table['name'] or data.attribute('name')"
+            )
+        if rows.dtype == bool and len(rows) != n:
+            raise IndexError(f"the mask has {len(rows):,} values, the dataset {n:,} records")
+        if rows.dtype != bool and (rows.min() < -n or rows.max() >= n):
+            raise IndexError(f"there is no record {which}; the dataset has {n:,}")
+        if rows.ndim == 1:
+            return self.rows(rows if rows.dtype == bool else rows % n)
+        place = int(rows) % n
+        return next(self._records(place, place + 1))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The records one by one, as `data[i]` gives them."""
+        return self._records(0, len(self.x))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A pandas frame with the columns that the file would have.
+
+        A list column of features is a column of arrays; `pd.DataFrame(data.x)` is one a feature.
+        """
+        schema = self.layout.release_schema(self.schema)
+        try:
+            frame: pd.DataFrame = pa.Table.from_batches(self.batches(), schema).to_pandas()
+        except ModuleNotFoundError as error:
+            raise UserError("to_pandas needs pandas; install it: pip install pandas") from error
+        return frame
+
+    def to_torch(self, labels: str | Sequence[str] | None = None) -> TorchRecords:
+        """A `torch.utils.data.Dataset` of pairs (x, labels), for a DataLoader.
+
+        x: (d,) float32. With one name, labels are its codes: int64, -1 where the label is missing;
+        (k,) of a multi-label attribute. With several names, or for None all usable ones, they are a
+        mapping from names to codes. `data.attribute(name).classes` says what the codes mean.
+        """
+        from withhold.records.torch_view import TorchRecords
+
+        return TorchRecords.of(self, labels)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return display.summary(self)  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        return display.html(self)  # type: ignore[arg-type]
+
+    def _records(self, start: int, stop: int) -> Iterator[dict[str, Any]]:
+        names, features = self.layout.names, self.layout.columns
+        for at in range(start, stop, _AT_ONCE):
+            some = range(at, min(at + _AT_ONCE, stop))
+            table = self.table.slice(at, len(some)).to_pylist()
+            for i, others in zip(some, table, strict=True):
+                x = self.x[i].copy()
+                own = {features[0]: x} if self.layout.is_list else dict(zip(names, x, strict=True))
+                yield {
+                    f.name: own[f.name] if f.name in own else others[f.name] for f in self.schema
+                }
