@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.certificate import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
+from withhold.core.errors import UserError
 from withhold.core.progress import Progress
 from withhold.records.dataset import Dataset
 
@@ -30,11 +34,13 @@ class Audit(Evidence):
 
 
 def audit(
-    original: Dataset,
-    release: Dataset | None = None,
+    original: Dataset | npt.ArrayLike,
+    release: Dataset | npt.ArrayLike | None = None,
     suppress: Iterable[str] | str = (),
     preserve: Iterable[str] | str = (),
     *,
+    attributes: Any = None,
+    group: str | None = None,
     hidden: Iterable[str] | str | None = None,
     joint: Iterable[Sequence[str] | str] = (),
     id: str | None = None,
@@ -54,8 +60,18 @@ def audit(
 ) -> Audit:
     """Attack a release with retrained attackers; without one, attack the original.
 
-    The settings are those of `withhold.audit.evaluate.evaluate`.
+    Both are Datasets, or features: arrays, frames or tensors (n, d) and (n, d'), record by record
+    in the same order. `attributes` then has the labels of the n records, as a frame or a mapping of
+    columns (a column `split` is honoured), and `group` names the one of persons or sources. The
+    other settings are those of `withhold.audit.evaluate.evaluate`.
     """
+    if not isinstance(original, Dataset):
+        original = _original(original, attributes, group)
+    elif attributes is not None or group is not None:
+        raise UserError("a Dataset has its attributes and group with it; pass neither of them")
+    if release is not None and not isinstance(release, Dataset):
+        release = _released(release, original)
+        same_order = True  # rows of arrays have no other name than their place
     return Audit.of(
         evaluate(
             original,
@@ -80,3 +96,24 @@ def audit(
             progress=progress,
         )
     )
+
+
+def _original(x: npt.ArrayLike, attributes: Any, group: str | None) -> Dataset:
+    if attributes is None:
+        raise UserError(
+            "features alone cannot be audited: pass attributes=frame with a column for each name in"
+            " suppress and preserve, or a Dataset"
+        )
+    if hasattr(attributes, "to_frame"):  # a pandas or polars series
+        attributes = attributes.to_frame()
+    return Dataset.from_arrays(x, attributes, name="the original array", group=group)
+
+
+def _released(x: npt.ArrayLike, original: Dataset) -> Dataset:
+    release = Dataset.from_arrays(x, name="the released array")
+    if len(release) != len(original):
+        raise UserError(
+            f"{original.name} has {original.x.shape} values (records, features) and {release.name}"
+            f" {release.x.shape}; row i of a released array must be the record of row i"
+        )
+    return release

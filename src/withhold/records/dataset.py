@@ -15,6 +15,7 @@ import pyarrow as pa
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.records.access import RecordAccess
+from withhold.records.arrays import to_matrix
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.checks import check_dataset, no_attribute
 from withhold.records.files import FeatureLayout, load_features, open_sink, open_source
@@ -111,13 +112,8 @@ class Dataset(RecordAccess):
         multilabel: Mapping[str, Sequence[str]] | None = None,
         raw: RawSamples | None = None,
     ) -> Dataset:
-        """From features (n, d) and attributes: a mapping of columns, or any frame."""
-        array = np.ascontiguousarray(x, dtype=np.float32)
-        if array.ndim != 2:
-            raise UserError(f"features must be a matrix (records, features), not {array.ndim}-d")
-        if not np.isfinite(array).all():
-            row = int(np.argmin(np.isfinite(array).all(axis=1)))
-            raise UserError(f"features of record {row} (the first is 0) are NaN or infinite")
+        """From features (n, d), an array or tensor, and attributes: a mapping or any frame."""
+        array = to_matrix(x)
         table = to_table(attributes, len(array))
         if table.num_rows != len(array):
             raise UserError(
