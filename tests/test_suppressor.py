@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+import torch
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -190,6 +191,27 @@ def test_frames_with_other_columns_are_refused(x: FloatArray, frame: pd.DataFram
     made = noise().fit(pd.DataFrame(x, columns=COLUMNS), attributes=frame)
     with pytest.raises(ValueError, match="feature names should match"):
         made.transform(pd.DataFrame(x, columns=COLUMNS[::-1]))
+
+
+@pytest.mark.parametrize(
+    "kind", [torch.float64, torch.float32, torch.bfloat16, torch.int64], ids=str
+)
+def test_a_tensor_gives_a_tensor(x: FloatArray, frame: pd.DataFrame, kind: torch.dtype) -> None:
+    tensor = torch.tensor(x).to(kind)
+    made = noise().set_output(transform="pandas").fit(tensor, attributes=frame)
+    out = made.transform(tensor)
+    assert isinstance(out, torch.Tensor)
+    assert out.dtype == (kind if kind.is_floating_point else torch.float64)
+    assert out.device == tensor.device
+    values = tensor.double().numpy()
+    wanted = noise().fit(values, attributes=frame).transform(values)
+    torch.testing.assert_close(out, torch.from_numpy(wanted).to(out.dtype))
+    graph = torch.tensor(x, requires_grad=True)
+    assert not noise().fit_transform(graph, attributes=frame).requires_grad
+    with pytest.raises(ValueError, match="3 features"):
+        made.transform(tensor[:, :3])
+    with pytest.raises(NotFittedError):
+        noise().transform(tensor)
 
 
 # --- pipelines --------------------------------------------------------------------------------

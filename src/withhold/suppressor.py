@@ -17,6 +17,8 @@ from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
 from withhold.core.errors import UserError, listing
 from withhold.core.progress import Progress
 from withhold.methods import Journal
+from withhold.methods.settings_by_name import flat_settings, with_settings
+from withhold.records.arrays import is_tensor
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 from withhold.records.splits import assign_parts
@@ -30,10 +32,13 @@ class _DatasetFirst:
     """
 
     def transform(self: Any, X: Any) -> Any:
-        """The release: of a Dataset a Dataset (without suppressed labels), of an array an array."""
+        """The release: of a Dataset a Dataset without suppressed labels, of an array an array, of
+        a tensor a tensor on the same device."""
         if isinstance(X, Dataset):
             check_is_fitted(self, "bundle_")
             return self.bundle_.release(X)
+        if is_tensor(X):
+            return _like(X, self._transformed(_from_tensor(X)))
         return super().transform(X)  # type: ignore[misc]
 
     def fit_transform(self: Any, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
@@ -43,6 +48,9 @@ class _DatasetFirst:
 
 class _ArrayTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> npt.NDArray[Any]:
+        return self._transformed(X)
+
+    def _transformed(self, X: Any) -> npt.NDArray[Any]:
         check_is_fitted(self, "bundle_")
         x = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         released: npt.NDArray[Any] = self.bundle_.modifier.transform(_single(x)).astype(x.dtype)
@@ -59,7 +67,8 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
     preserve : names of the attributes to keep, if known.
     method : `codebook`, whose release has a certificate; `mass`, `mass-it`, `pass`, as published;
         or a baseline: `identity`, `constant`, `noise`, `random-substitute`, `leace`.
-    config : the method's settings, as a mapping (`{"preset": "audiomnist", "epochs": 30}`).
+    config : the method's settings, as a mapping (`{"preset": "audiomnist", "epochs": 30}`). They
+        are also parameters by name for `set_params` and a grid search (`suppressor__epochs`).
     seed : decides every random choice of the training.
     key : the secret key of the draws and signatures: the path of a file with 32 bytes or 64
         hexadecimal digits, or 32 bytes. Random by default, so two fits then differ in their draws.
@@ -135,6 +144,25 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         journal.forget_key()
         return self
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; with `deep` also the settings of the chosen method, as `codes=64`."""
+        own: dict[str, Any] = super().get_params(deep=deep)
+        return {**flat_settings(self.method, self.config), **own} if deep else own
+
+    def set_params(self, **params: Any) -> Suppressor:
+        """Set parameters, and settings of the method by name: `set_params(codes=64)`.
+
+        Settings go into `config`; those of a part as `contrastive__epochs=30`. So a grid search
+        can vary them: `GridSearchCV(pipeline, {"suppressor__codes": [16, 64]})`.
+        """
+        names = self._get_param_names()
+        own = {name: value for name, value in params.items() if name in names}
+        super().set_params(**own)
+        settings = {name: value for name, value in params.items() if name not in own}
+        if settings:
+            self.config = with_settings(self.method, self.config, settings, others=names)
+        return self
+
     def save(self, folder: str | Path) -> None:
         """Write the bundle."""
         check_is_fitted(self, "bundle_")
@@ -178,6 +206,8 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
                 " Suppressor(…).set_fit_request(attributes=True), and pass attributes=frame to the"
                 " fit of the Pipeline. Where y itself is to be suppressed, leave suppress unset"
             )
+        if is_tensor(X):
+            X = _from_tensor(X)
         # A single record cannot teach anything about a class.
         x = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         roles = self._roles("y" if attributes is None else None)
@@ -206,6 +236,21 @@ def _single(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     if not np.isfinite(single).all():
         raise UserError("X has values beyond 3.4e38, which float32 cannot hold; rescale it")
     return single
+
+
+def _from_tensor(x: Any) -> npt.NDArray[Any]:
+    """A tensor as an array; kinds that numpy does not have (bfloat16) as float32."""
+    x = x.detach().cpu()
+    array: npt.NDArray[Any] = (x if x.element_size() == 8 else x.float()).numpy()
+    return array
+
+
+def _like(x: Any, released: npt.NDArray[Any]) -> Any:
+    """The release as a tensor on the device of x, and of its kind where that has fractions."""
+    import torch
+
+    made = torch.from_numpy(released).to(x.device)
+    return made.to(x.dtype) if x.is_floating_point() else made
 
 
 def _labels(y: Any, n: int) -> npt.NDArray[Any]:
