@@ -65,8 +65,9 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
     suppress : names of the attributes to suppress. `fit` must then be given `attributes` with
         these columns. Left out, `fit` suppresses `y`.
     preserve : names of the attributes to keep, if known.
-    method : `codebook`, whose release has a certificate; `mass`, `mass-it`, `pass`, as published;
-        or a baseline: `identity`, `constant`, `noise`, `random-substitute`, `leace`.
+    method : `codebook`, whose release has a certificate; `pass`, which has one too, `mass` and
+        `mass-it`, as published; or a baseline: `identity`, `constant`, `noise`,
+        `random-substitute`, `leace`.
     config : the method's settings, as a mapping (`{"preset": "audiomnist", "epochs": 30}`). They
         are also parameters by name for `set_params` and a grid search (`suppressor__epochs`).
     seed : decides every random choice of the training.

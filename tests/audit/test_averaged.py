@@ -52,7 +52,8 @@ def test_who_is_sure_stays_finite() -> None:
         found = mean_of_sources(sure, np.array([0, 0]), multilabel=multilabel)
         assert np.isfinite(found).all()
         assert (found[:, 0] > found[:, 1] + 10).all()
-    assert mean_of_sources(np.zeros((0, 3), np.float32), np.zeros(0, int), multilabel=False).shape
+    none = mean_of_sources(np.zeros((0, 3), np.float32), np.zeros(0, int), multilabel=False)
+    assert none.shape == (0, 3)
 
 
 @given(seed=st.integers(0, 500), classes=st.integers(2, 5))
@@ -153,14 +154,27 @@ def test_intervals_count_videos_and_not_windows() -> None:
 
 def test_a_release_is_averaged_alike() -> None:
     data = windows()
-    noise = np.random.default_rng(5).standard_normal(data.x.shape)
-    release = data.with_features((data.x + 0.1 * noise).astype(np.float32))
-    found = audit(data, release, "secret", (), hidden=(), average="video").attributes["secret"]
-    assert found.ignorant is not None
-    for tier in (found.original, found.ignorant, found.informed):
-        assert tier.accuracy > 0.8
+    noise = np.random.default_rng(5).standard_normal((2, *data.x.shape))
+    release, again = (data.with_features((data.x + 0.1 * n).astype(np.float32)) for n in noise)
+    how = {"hidden": (), "again": [again]}
+    one = audit(data, release, "secret", (), **how).attributes["secret"]
+    ten = audit(data, release, "secret", (), **how, average="video").attributes["secret"]
+    for tier in ("original", "ignorant", "informed", "repeated"):
+        assert getattr(one, tier).accuracy < 0.75, tier
+        assert getattr(ten, tier).accuracy > 0.8, tier
 
 
 def test_the_column_of_sources_must_be_there() -> None:
     with pytest.raises(UserError, match="nothing to average over"):
         audit(windows(), None, "secret", (), average="file")
+
+
+def test_a_split_that_divides_sources_is_refused() -> None:
+    """Windows of one video in train and in test: attackers would know what they are asked."""
+    data = windows()
+    whole = np.array(["train", "train", "train", "val", "test"])[np.arange(VIDEOS) % 5]
+    by_video = pa.array(np.repeat(whole, WINDOWS).tolist())
+    audit(data.with_column("split", by_video), None, "secret", (), hidden=(), average="video")
+    by_window = pa.array(np.resize(whole, VIDEOS * WINDOWS).tolist())
+    with pytest.raises(UserError, match="records of one 'video' into several parts"):
+        audit(data.with_column("split", by_window), None, "secret", (), average="video")

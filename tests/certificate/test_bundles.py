@@ -57,6 +57,19 @@ def test_where_there_is_no_test_part_it_says_how_to_certify() -> None:
     assert "withhold certify BUNDLE DATA" in said.lines[-1]
 
 
+def test_pass_is_certified_as_the_page_says() -> None:
+    config = {"candidates": 8, "hidden": [8], "embedding": 4, "epochs": 1, "batch": 32}
+    made = Suppressor(["secret"], ["colour"], method="pass", config=config).fit(mixed())
+    assert made.bundle_.certificate is not None
+    release = made.transform(mixed())
+    assert release.certificate.attributes["secret"].release.one >= 0.5
+    assert len(np.unique(release.x, axis=0)) <= 8
+    page = (Path(__file__).parents[2] / "docs" / "certificate.md").read_text()
+    certified, _, others = page.partition("## ")[0].partition("The others")
+    assert "`pass`" in certified
+    assert "`mass`" in others
+
+
 def test_other_methods_have_neither(tmp_path: Path) -> None:
     bundle = fit_bundle(mixed(), ROLES, method="mass", config=TINY)
     assert (bundle.membership, bundle.certificate) == (None, None)

@@ -245,8 +245,9 @@ class Dataset(RecordAccess):
     def with_drawn_split(self, suppress: Sequence[str]) -> Dataset:
         """The same where the data has a split; else one that everybody draws alike.
 
-        It depends on the number of records and their groups, and not on a seed or on the roles: a
-        fit and any later audit of the same data must agree on which records the fit never saw.
+        It depends on the number of records and their groups, not on a seed, and on the roles only
+        where the group itself is suppressed: a fit and any later audit of the same data must agree
+        on which records the fit never saw.
         """
         if self.parts is not None:
             return self
