@@ -213,8 +213,8 @@ def test_interrupt_is_told_and_resumed(
 
     save = StageJournal.save
 
-    def stop(self: StageJournal, epoch: int, *rest: object) -> None:
-        save(self, epoch, *rest)  # type: ignore[arg-type]
+    def stop(self: StageJournal, epoch: int, *rest: object, **parts: object) -> None:
+        save(self, epoch, *rest, **parts)  # type: ignore[arg-type]
         if self.name == "contrastive":
             raise KeyboardInterrupt
 
@@ -236,8 +236,8 @@ def test_a_resumed_fit_keeps_its_random_key(
     plain = ("fit", "data.parquet", *FIT[:-2], "-o", "b", "-q")
     save = StageJournal.save
 
-    def stop(self: StageJournal, *rest: object) -> None:
-        save(self, *rest)  # type: ignore[arg-type]
+    def stop(self: StageJournal, *rest: object, **parts: object) -> None:
+        save(self, *rest, **parts)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
