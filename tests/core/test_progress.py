@@ -77,6 +77,13 @@ def test_bars_without_a_terminal_keep_to_standard_error(capfd):
     assert "inner" in plain
 
 
+def test_bars_break_prose_at_spaces(capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    Bars().say("columns that could not be checked are left out of the release")
+    lines = [line.rstrip() for line in capfd.readouterr().err.splitlines()]
+    assert lines == ["columns that could not be checked are", "left out of the release"]
+
+
 def test_bars_can_be_used_again_after_a_failure(capfd):
     bars = Bars()
 

@@ -129,6 +129,24 @@ def test_the_page_does_not_scroll_sideways(name: str, width: int, tmp_path: Path
     assert content <= window
 
 
+@pytest.mark.parametrize(("width", "wider"), [(390, True), (1280, False)])
+def test_a_table_that_scrolls_shows_it(width: int, wider: bool, tmp_path: Path) -> None:
+    """Shadows at the edges: two layers stay, and two that move with the table cover them."""
+    opened = render(samples.voices()).replace("<details", "<details open").replace(POLICY, "")
+    script = """[...f.contentDocument.querySelectorAll('.scroll')].map(box => [
+        box.scrollWidth > box.clientWidth,
+        f.contentWindow.getComputedStyle(box).backgroundAttachment])"""
+    frame = (
+        f'<!doctype html><title></title><iframe id="f" width="{width}" height="900"'
+        f' frameborder="0" onload="document.title = JSON.stringify({html.escape(script)})"'
+        f' srcdoc="{html.escape(opened)}"></iframe>'
+    )
+    dom = visit(frame, tmp_path).dom
+    boxes = json.loads(html.unescape(dom.partition("<title>")[2].partition("</title>")[0]))
+    assert any(scrolls for scrolls, _ in boxes) == wider
+    assert {layers for _, layers in boxes} == {"local, local, scroll, scroll"}
+
+
 def test_the_map_is_coloured_by_what_is_chosen(tmp_path: Path) -> None:
     measure = """onload = () => {
         const fills = () => new Set([...document.querySelectorAll('.scatter circle')]

@@ -23,6 +23,18 @@ def printed(sample: Evidence, *, width: int = 100, colour: bool = False, title: 
     return out.getvalue()
 
 
+def test_prose_is_broken_at_spaces_in_a_terminal_only() -> None:
+    """A terminal of 80 columns would break inside words; a pipe gets one line a message."""
+    note = "records of 'person' are in train and test alike, so attackers were kept apart " * 3
+    sample = samples.voices().model_copy(update={"notes": (note.strip(),)})
+    out = io.StringIO()
+    print_table(sample, console=Console(file=out, width=80, force_terminal=True, color_system=None))
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert all(len(line) <= 80 for line in lines)
+    assert f"note: {note.strip()}" in " ".join(lines)  # no word is cut
+    assert f"note: {note.strip()}" in printed(sample, width=80).splitlines()
+
+
 def one(informed: float, **others: object) -> Evidence:
     return evidence({"speaker": found("suppress", informed=informed, **others)})  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ from withhold.audit.findings import Slice
 from withhold.audit.intervals import wilson
 from withhold.records.attribute import Attribute
 
-_FEWEST = 20  # records that a slice needs to be called the worst
+FEWEST = 20  # records that a slice needs to be called the worst, or to have a row in the report
 _MOST = 200  # values of an attribute that are a division into groups
 
 
@@ -44,7 +44,7 @@ def worst(slices: tuple[Slice, ...], *, suppressed: bool) -> Slice | None:
     and of what is suppressed by what lies above the commonest class of the group, since a group in
     which nearly all are alike is known without an attacker.
     """
-    able = [s for s in slices if s.records >= _FEWEST]
+    able = [s for s in slices if s.records >= FEWEST]
     if not able:
         return None
     return (

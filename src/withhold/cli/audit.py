@@ -34,6 +34,7 @@ from withhold.cli.options import (
     read_yaml,
     write_into,
 )
+from withhold.core.terminal import wrapped
 
 if TYPE_CHECKING:
     from withhold.audit.evidence import Evidence
@@ -290,4 +291,4 @@ def _tell(evidence: Evidence, output: Path, *, quiet: bool, as_json: bool) -> No
         typer.echo(f"evidence: {output / 'audit.json'}, report: {output / 'report.html'}")
     if evidence.gate is not None:
         for failure in evidence.gate.failures:
-            print(f"gate failed: {failure}", file=sys.stderr)
+            print(wrapped(f"gate failed: {failure}", sys.stderr), file=sys.stderr)

@@ -98,7 +98,8 @@ def _tell(found: Certificate) -> None:
     console.print(table)
     console.print()
     for line in _lines(found):
-        console.print(_plain(line), highlight=False, markup=False, soft_wrap=True)
+        whole = not console.is_terminal
+        console.print(_plain(line), highlight=False, markup=False, soft_wrap=whole)
 
 
 def _cells(a: AttributeClaim) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +35,7 @@ from withhold.cli.options import (
     read_yaml,
 )
 from withhold.core.errors import UserError
+from withhold.core.terminal import wrapped
 
 if TYPE_CHECKING:
     from withhold.records.dataset import Dataset
@@ -176,7 +178,7 @@ def fit(
         typer.echo(
             f"{output}: {method} fitted; next: withhold transform {output} {data} -o RELEASE"
         )
-        typer.echo(_stays_here(target))
+        typer.echo(wrapped(_stays_here(target), sys.stdout))
 
 
 def _made_key(path: Path | None) -> bytes | None:

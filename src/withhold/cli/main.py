@@ -17,6 +17,7 @@ import typer
 from withhold import __version__
 from withhold.cli import audit, bench, certify, demo, extract, fit, inspect, transform
 from withhold.core.errors import UserError
+from withhold.core.terminal import wrapped
 
 app = typer.Typer(
     name="withhold",
@@ -142,7 +143,7 @@ def _mistake(message: str) -> int:
         c if c.isprintable() else "\N{REPLACEMENT CHARACTER}"
         for c in " ".join(message.split())[:4000]
     )
-    print(f"error: {shown}", file=sys.stderr)
+    print(wrapped(f"error: {shown}", sys.stderr), file=sys.stderr)
     return 2
 
 

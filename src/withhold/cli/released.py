@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from withhold.core.terminal import wrapped
 
 if TYPE_CHECKING:
     from withhold.release import Written
@@ -37,12 +40,14 @@ def tell_columns(headline: str, written: Written, *, files: bool = False) -> Non
     decision = written.decision
     order = "the order of the original" if written.same_order else "a random order"
     held = f" with {', '.join(written.columns)}" if written.columns else ""
-    typer.echo(f"{headline}{held}" if files else f"{headline}{held}; rows in {order}")
+    line = f"{headline}{held}" if files else f"{headline}{held}; rows in {order}"
+    typer.echo(wrapped(line, sys.stdout))
     if decision.left_out:
         width = max(len(name) for name in decision.left_out)
         typer.echo("left out:")
         for name, why in decision.left_out.items():
-            typer.echo(f"  {name:<{width}}  {why}")
+            line = f"  {name:<{width}}  {why}"
+            typer.echo(wrapped(line, sys.stdout, indent=" " * min(width + 4, 24)))
         if any(not c.leaves and c.rule not in FINAL for c in decision.columns):
             cover = "; the certificate then does not cover it" if written.certificate else ""
             typer.echo(f"--keep COLUMN takes one along{cover}")
@@ -51,7 +56,8 @@ def tell_columns(headline: str, written: Written, *, files: bool = False) -> Non
         cover = (
             "and not covered by the certificate" if written.certificate else "whatever they tell"
         )
-        typer.echo(f"warning: kept by name, {cover}: {names}", err=True)
+        line = f"warning: kept by name, {cover}: {names}"
+        typer.echo(wrapped(line, sys.stderr), err=True)
     if written.rows is not None:
         typer.echo(f"{written.rows}: which row became which; it stays in the house")
     if written.certificate is not None:

@@ -133,8 +133,8 @@ class Bars:
                 self._bars = None
 
     def say(self, line: str) -> None:
-        """Print one line above the bars."""
-        self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+        """Print one message above the bars, broken at spaces."""
+        self.console.print(line, highlight=False, markup=False)
 
 
 class _BarStage:

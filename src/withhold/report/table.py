@@ -26,22 +26,24 @@ def print_table(
     from rich.text import Text
 
     console = console or Console()
+    # A terminal breaks inside words, so lines are broken here; a pipe gets one line a message.
+    whole = not (console.is_terminal or console.record)
     console.print()
     console.print(_table(evidence, title))
     console.print()
     for line in _legend(evidence) if legend else ():
         console.print(Text(line, style="dim"))
     for line in _wider(evidence):
-        console.print(Text(_plain(line)), soft_wrap=True)
+        console.print(Text(_plain(line)), soft_wrap=whole)
     for note in evidence.notes:
-        console.print(Text(_plain(f"note: {note}")), soft_wrap=True)
+        console.print(Text(_plain(f"note: {note}")), soft_wrap=whole)
     style = _verdict_style(evidence)
     for place, line in enumerate(evidence.verdicts):
         start = ("" if place else "verdict: ", style)
-        console.print(Text.assemble(start, _plain(line)), soft_wrap=not console.record)
+        console.print(Text.assemble(start, _plain(line)), soft_wrap=whole)
     for check in () if evidence.gate is None else evidence.gate.conditions:
         word = ("FAIL", "bold red") if check.failed else ("PASS", "bold green")
-        console.print(Text.assemble(word, _plain(f" {check.said}")), soft_wrap=True)
+        console.print(Text.assemble(word, _plain(f" {check.said}")), soft_wrap=whole)
 
 
 def _table(evidence: Evidence, title: str) -> Table:

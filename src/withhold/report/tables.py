@@ -10,6 +10,8 @@ from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.findings import Rung, Slice, Tier
+from withhold.audit.intervals import wilson
+from withhold.audit.slices import FEWEST
 from withhold.report.charts import strip
 from withhold.report.numbers import bits, bits_span, percent, span
 
@@ -58,11 +60,7 @@ class Slices:
     shown: tuple[SliceRow, ...]
     folded: tuple[SliceRow, ...]
     left_out: int
-
-    @property
-    def total(self) -> int:
-        """All rows, here or not."""
-        return len(self.shown) + len(self.folded) + self.left_out
+    total: int  # values, those that share a row included
 
 
 def ladder(rungs: Sequence[Rung], chosen: str, *, floor: float) -> list[RungRow]:
@@ -122,12 +120,34 @@ def slices(found: Sequence[Slice], a: AttributeEvidence) -> Slices:
     """Worst first: a suppressed attribute where it is read best, any other where worst.
 
     By the cautious end of the interval, as the worst group is chosen: the best of many small ones
-    is good by chance.
+    is good by chance. Values of few records, of which nothing can be said, share one row.
     """
     best_first = a.role == "suppress"
     counted = [s for s in found if s.records and math.isfinite(s.accuracy)]
-    ordered = sorted(counted, key=lambda s: -s.ci[0] if best_first else s.ci[1])
+    ordered = sorted(_rare_together(counted), key=lambda s: -s.ci[0] if best_first else s.ci[1])
     rows = tuple(
         SliceRow(s, strip(s.accuracy, s.ci, floor=a.floor)) for s in ordered[: SHOWN + FOLDED]
     )
-    return Slices(rows[:SHOWN], rows[SHOWN:], max(len(ordered) - SHOWN - FOLDED, 0))
+    left_out = max(len(ordered) - SHOWN - FOLDED, 0)
+    return Slices(rows[:SHOWN], rows[SHOWN:], left_out, total=len(counted))
+
+
+def _rare_together(found: Sequence[Slice]) -> list[Slice]:
+    """The slices, those of one attribute with fewer than `FEWEST` records in one row."""
+    out = [s for s in found if s.records >= FEWEST]
+    for by in dict.fromkeys(s.by for s in found):
+        rare = [s for s in found if s.by == by and s.records < FEWEST]
+        if len(rare) < 2:
+            out += rare
+            continue
+        records = sum(s.records for s in rare)
+        hits = round(sum(s.records * s.accuracy for s in rare))
+        others = "others" if any(s.by == by for s in out) else "values"
+        row = {
+            "value": f"{len(rare):,} {others}, each with fewer than {FEWEST} records",
+            "records": records,
+            "accuracy": hits / records,
+            "ci": wilson(hits, records),
+        }
+        out.append(rare[0].model_copy(update=row))
+    return out
