@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from audit.audited import audit, world
@@ -90,11 +91,34 @@ def test_who_knows_all_other_labels_knows_the_last(data, release):
         quick(data, release, edited(release.certificate, release={"known": known}))
 
 
-def test_a_higher_figure_is_no_lie(data, release):
-    """A certificate may count more than codes: pairs of a code and a preserved label."""
+def test_a_figure_that_the_labels_do_not_reach_is_a_sign_of_other_labels(data, release):
+    """Labels in another order pair every row with a stranger, and nothing would be read."""
+    order = np.random.default_rng(0).permutation(len(data))
+    strangers = data.with_column("secret", data.table["secret"].take(pa.array(order)))
+    with pytest.raises(UserError, match="the labels are not those of these rows"):
+        quick(strangers, release, release.certificate)
     more = edited(release.certificate, release={"one": 0.97})
-    found = quick(data, release, more, fail_if="secret@certificate>96")
-    assert found.gate.conditions[0].found == pytest.approx(97)
+    with pytest.raises(UserError, match="the labels are not those of these rows"):
+        quick(data, release, more)
+
+
+def test_a_certificate_of_other_columns_is_refused(data, release):
+    fewer = edited(release.certificate, file={"columns": ["x", "ward"]})
+    with pytest.raises(UserError, match=r"do not have the same columns \(.*ward"):
+        quick(data, release, fewer)
+
+
+def test_the_gate_stays_shut_where_another_column_tells_more(data, bundle):
+    """The certificate is about the codes; `ward` was kept by name and says the secret."""
+    secret = data.attribute("secret").codes
+    flip = np.random.default_rng(0).random(len(data)) < 0.05
+    wide = data.with_column("ward", pa.array(secret ^ flip))
+    release = bundle.release(wide, keep=["ward"])
+    found = quick(wide, release, release.certificate, fail_if="secret@certificate>90")
+    assert not found.gate.passed
+    assert "about the codes alone, and this file tells more: tier 'column" in found.gate.failures[0]
+    assert "the certificate is about the codes alone: with all columns" in found.verdict
+    assert "no attacker reads secret" not in found.verdict
 
 
 def test_a_figure_lowered_to_that_of_the_codes_alone_is_raised(data, release):

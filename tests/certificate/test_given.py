@@ -191,3 +191,48 @@ def test_rows_of_one_person_are_counted_where_people_are_named() -> None:
         weight = np.exp(log_p - log_p.max())
         right.append(int(weight[1::2].sum() > weight[::2].sum()) == s[person == p][0])
     assert np.mean(right) <= two.linked["20"] + 0.03
+
+
+def labels(name: str, codes: IntArray, classes: tuple[str, ...]) -> Attribute:
+    return Attribute(name, "multilabel", classes, codes)
+
+
+def test_preserved_labels_of_several_kinds_are_known_to_the_attacker() -> None:
+    """A one-hot accent tells as much as the accent itself."""
+    rng = np.random.default_rng(0)
+    s, j = rng.integers(0, 6, 600), rng.integers(0, 4, 600)
+    accent = s // 2
+    hot = (accent[:, None] == np.arange(3)).astype(np.int64)
+    claims = []
+    for kept in (attribute("accent", accent), labels("accent", hot, ("a0", "a1", "a2"))):
+        tally = ReleaseTally(codes=4, suppress=["who"], preserve=["accent"])
+        for rows in np.array_split(np.arange(600), 3):
+            tally.add(j[rows], {"who": attribute("who", s[rows]), "accent": kept.rows(rows)})
+        claims.append(tally.claims()["who"])
+        assert not tally.unknown
+    assert claims[0].floor == claims[1].floor > 0.5
+    assert claims[0].one == claims[1].one > 0.5
+
+
+def test_preserved_labels_that_are_absent_are_named() -> None:
+    tally = ReleaseTally(codes=2, suppress=["who"], preserve=["accent"])
+    tally.add(np.array([0, 1, 0]), {"who": attribute("who", np.array([0, 1, 1]))})
+    assert tally.unknown == {"accent"}
+
+
+def test_people_are_counted_for_each_label_too() -> None:
+    """Every person has a code of its own: 20 rows of one say who it is, and so the label."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(30), 40)
+    has = rng.permutation(np.arange(30) % 2)[person]
+    drawn = np.where(rng.random(1200) < 0.5, person, rng.integers(0, 30, 1200))
+    hot = np.stack([has, 1 - has], axis=1)
+    tally = ReleaseTally(codes=30, suppress=["tags"])
+    for rows in np.array_split(np.arange(1200), 4):
+        part = {"tags": labels("tags", hot[rows], ("a", "b"))}
+        tally.add(drawn[rows], part, [str(p) for p in person[rows]])
+    alone = ReleaseTally(codes=30, suppress=["tag"])
+    alone.add(drawn, {"tag": attribute("tag", has)}, [str(p) for p in person])
+    found, expected = tally.claims()["tags.a"].linked, alone.claims()["tag"].linked
+    assert found["20"] == pytest.approx(expected["20"], abs=0.01)
+    assert found["20"] > 0.97

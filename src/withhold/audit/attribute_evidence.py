@@ -195,6 +195,18 @@ class AttributeEvidence(Finding):
             return False
         return self.informed.least <= self.majority and self.nag < 0.1
 
+    def beyond_codes(self, bound: float) -> str | None:
+        """The tier that surely reads more than a bound on the codes, with the other columns.
+
+        Who knows all other labels needs no column; a slice may be read better than the whole.
+        """
+        for name in ("column", "columns", "all_rows"):
+            tier = self.tiers.get(name)
+            eliminates = isinstance(tier, AllRows) and tier.eliminates
+            if tier is not None and not eliminates and tier.least > bound:
+                return name
+        return None
+
     @property
     def contradicted(self) -> bool:
         """Whether an attack surely reads more than the certificate says that any can."""

@@ -19,10 +19,11 @@ from withhold.audit.recount import (
 from withhold.audit.release_check import checked_claim, not_below_majority
 from withhold.audit.split import Split
 from withhold.certificate.claims import CertifiedData
-from withhold.certificate.release_file import AttributeClaims, ReleaseCertificate
+from withhold.certificate.release_file import ASSUMPTIONS, AttributeClaims, ReleaseCertificate
 from withhold.certificate.targets import single
 from withhold.core.errors import UserError, listing
 from withhold.records.attribute import Attribute
+from withhold.records.tables import RECORD
 
 
 def prove_release(
@@ -58,13 +59,26 @@ def prove_release(
         for q in asks
         if q.role == "suppress" and q.attribute.multilabel
     ]
+    told = [
+        matched.original.attribute(n)
+        for n in certificate.preserve
+        if n in matched.original.attribute_names
+    ]
     for q, target in wanted:
         name = names[target.name]
         if name is None:
             said.append(f"the certificate says nothing of {target.name}")
             continue
         one, notes = _checked(
-            certificate, certificate.attributes[name], q, target, codes, split, key is not None
+            certificate,
+            certificate.attributes[name],
+            q,
+            target,
+            codes,
+            split,
+            told=told if len(told) == len(certificate.preserve) else None,
+            people=matched.original.group_codes,
+            verified=key is not None,
         )
         said += notes
         if one is not None:
@@ -92,6 +106,9 @@ def _checked(
     target: Attribute,
     codes: Codes | None,
     split: Split,
+    *,
+    told: list[Attribute] | None,
+    people: Codes | None,
     verified: bool,
 ) -> tuple[Certified | None, list[str]]:
     """The claims about one attribute, compared with the released rows; None without a bound."""
@@ -100,7 +117,14 @@ def _checked(
     if codes is not None:
         counted = recount(codes, target, split, of=certificate.codes)
         claim, said = checked_claim(
-            claim, target, codes, question.given, of=certificate.codes, verified=verified
+            claim,
+            target,
+            codes,
+            question.given,
+            of=certificate.codes,
+            told=told,
+            people=people,
+            verified=verified,
         )
     if claims.later is None:
         return None, [*said, f"nothing is proved of '{target.name}' in records that come later"]
@@ -132,6 +156,13 @@ def _same_file(certificate: ReleaseCertificate, matched: Pair) -> None:
         raise UserError(
             f"the certificate is of another release: it has {certificate.release.records:,} rows,"
             f" and {matched.released.name} {len(matched.released):,}"
+        )
+    columns = [n for n in matched.released.schema.names if n != RECORD]
+    if set(certificate.release.columns) != set(columns):
+        odd = sorted(set(certificate.release.columns) ^ set(columns))
+        raise UserError(
+            f"the certificate is of another release: it and {matched.released.name} do not have the"
+            f" same columns ({listing(odd)})"
         )
     if path is None or not path.is_file():
         return
@@ -171,6 +202,7 @@ def _source(
         checked=checked,
         signature="unsigned" if key is None else "verified",
         others=together | others,
-        assumptions=certificate.assumptions,
+        # An unsigned file may say anything here; what the figures assume is ours to say.
+        assumptions=certificate.assumptions if key is not None else ASSUMPTIONS,
         notes=certificate.notes,
     )

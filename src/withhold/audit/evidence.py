@@ -171,6 +171,14 @@ class Evidence(Finding):
             for name, a in self.attributes.items()
             if a.certificate is not None and not a.contradicted and a.certificate.at_most < 1
         }
+        beyond = {n: self.attributes[n].beyond_codes(c.at_most) for n, c in proved.items()}
+        more = [
+            "the certificate is about the codes alone: with all columns of the file an attack"
+            f" reads {name} of {100 * self.attributes[name].tiers[tier].accuracy:.1f} %"
+            for name, tier in beyond.items()
+            if tier is not None
+        ]
+        proved = {n: c for n, c in proved.items() if beyond[n] is None}
         unproved = [
             f"nothing is proved of {name} for other people ({a.certificate.groups.reason})"
             for name, a in self.attributes.items()
@@ -180,7 +188,7 @@ class Evidence(Finding):
         ]
         proved = {n: c for n, c in proved.items() if c.stated is not None}
         if not proved:
-            return [*broken, *unproved]
+            return [*broken, *more, *unproved]
         bounds = ", ".join(f"{n} of more than {at_most(c.at_most)} %" for n, c in proved.items())
         one = next(iter(proved.values()))
         doubt = "" if one.checked else ", not checked against the release"
@@ -196,6 +204,7 @@ class Evidence(Finding):
         these = f"counted: no attacker reads {', '.join(counted)} of these records, one by one"
         return [
             *broken,
+            *more,
             *([these] if counted else []),
             f"{says}: no attacker reads {bounds} of single records"
             f" (confidence {100 * one.confidence:g} %, {one.stated_units}, {seal}{doubt})",

@@ -218,6 +218,12 @@ def _bound(name: str, a: AttributeEvidence) -> tuple[float | None, str]:
     bound = a.certificate.of_these_rows
     if bound is None:
         return None, f"the certificate proves nothing of '{name}' for other people"
+    more = a.beyond_codes(bound)
+    if more is not None:
+        return None, (
+            f"the certificate is about the codes alone, and this file tells more: tier '{more}'"
+            f" reads {100 * a.tiers[more].accuracy:.2f} %"
+        )
     if a.best.ci[0] > bound:
         return (
             None,

@@ -80,9 +80,7 @@ def questions(
         parts = parts_of(attribute, split, groups, data.group, seed)
         parts = limits.apply(parts, len(attribute.classes), seed)
         given = tuple(
-            data.attribute(p)
-            for p in (roles.preserve if role == "suppress" else ())
-            if p != name and not data.attribute(p).multilabel
+            data.attribute(p) for p in (roles.preserve if role == "suppress" else ()) if p != name
         )
         notes = [parts.note] if parts.note else []
         lost = unseen(attribute, parts)

@@ -12,9 +12,10 @@ from math import sqrt
 import numpy as np
 
 from withhold.audit.recount import Codes, Counted
+from withhold.certificate.bound import Table
 from withhold.certificate.claims import AttributeClaim, ReleaseClaim
 from withhold.certificate.elimination import ALL_BUT_ONE
-from withhold.certificate.given import release_claim
+from withhold.certificate.given import PEOPLE, release_claim
 from withhold.certificate.tally import Tally
 from withhold.certificate.targets import JOINT
 from withhold.core.errors import UserError
@@ -32,13 +33,18 @@ def checked_claim(
     given: Sequence[Attribute],
     *,
     of: int,
+    told: Sequence[Attribute] | None = None,
+    people: Codes | None = None,
     verified: bool,
 ) -> tuple[ReleaseClaim | None, list[str]]:
     """The claim as it may be shown, and notes; refused where the rows give more than it says.
 
-    `given` are the preserved attributes of the audit, `of` is the number of codes. What is not a
-    bound is replaced by what is computed here: the attacks that were measured, and a floor that
-    the labels of this audit do not give.
+    `given` are the preserved attributes of the audit, `of` is the number of codes, `told` the
+    labels that the certificate counts as known, where all of them are here, `people` (n,) whose the
+    rows are. With `told` the figure of one row must be met exactly: one that is too high is a sign
+    of labels that are not those of the rows, of which any release would seem private.
+    What is not a bound is replaced by what is computed here: the attacks that were measured, and a
+    floor that the labels of this audit do not give.
     """
     name = attribute.name
     tally = Tally(len(attribute.classes), of)
@@ -53,8 +59,21 @@ def checked_claim(
             " without labels; make the release again"
         )
     floor = floor_of(attribute, given)
-    again = release_claim(tally.table, floor=floor, missing=int((attribute.codes < 0).sum()))
+    again = release_claim(
+        tally.table,
+        floor=floor,
+        missing=int((attribute.codes < 0).sum()),
+        people=None if people is None else _by_person(attribute, codes, people, of),
+    )
     _equal(name, claim, again)
+    if told is not None:
+        exact = _with_preserved(attribute, codes, told)
+        if claim.one > exact + _ROUNDING:
+            raise UserError(
+                f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from one"
+                f" row, and the rows and labels given here {100 * exact:.2f} %: the labels are not"
+                " those of these rows; give the original as it was released, in its order"
+            )
     _not_less(name, "from one row", claim.one, again.one, _ROUNDING)
     chance = max(_MONTE_CARLO, 1 / sqrt(max(again.records, 1)))
     for what, stated, found in (
@@ -87,16 +106,31 @@ def checked_claim(
     return claim.model_copy(update={"measured": again.measured}), notes
 
 
+def _by_person(
+    attribute: Attribute, codes: Codes, people: Codes, of: int
+) -> tuple[Table, Codes] | None:
+    """Counts of each person's rows of one class by code, (P, N), and their classes, (P,)."""
+    known = np.flatnonzero((attribute.codes >= 0) & (people >= 0))
+    pairs, who = np.unique(
+        np.stack([people[known], attribute.codes[known]], axis=1), axis=0, return_inverse=True
+    )
+    if not 1 < len(pairs) <= PEOPLE:
+        return None
+    table = np.zeros((len(pairs), of))
+    np.add.at(table, (who.reshape(-1), codes[known]), 1.0)
+    return table, pairs[:, 1].astype(np.int64)
+
+
 def floor_of(attribute: Attribute, given: Sequence[Attribute]) -> float:
     """The best guess of all labelled rows without the codes, from the preserved labels alone."""
     known = attribute.codes >= 0
     n = max(int(known.sum()), 1)
     s = attribute.codes[known]
     majority = float(np.bincount(s, minlength=1).max() / n)
-    single = [a.codes[known] for a in given if not a.multilabel]
-    if not single:
+    if not given:
         return majority
-    _, value = np.unique(np.stack(single, axis=1), axis=0, return_inverse=True)
+    told = np.column_stack([a.codes[known] for a in given])  # a multi-label one has several
+    _, value = np.unique(told, axis=0, return_inverse=True)
     value = value.reshape(-1)
     table = np.zeros((int(value.max(initial=0)) + 1, len(attribute.classes)))
     np.add.at(table, (value, s), 1.0)

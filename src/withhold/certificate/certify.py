@@ -70,7 +70,6 @@ def certify(
     counts = [_Count(a, groups_of(held, a, bundle), len(channel.codes)) for a in targets]
     draws = _count(channel, held, counts, progress or Silent())
     kept = [held.attribute(n) for n in bundle.roles.preserve if n in held.attribute_names]
-    kept = [a for a in kept if not a.multilabel]
     return Certificate(
         version=__version__,
         method=bundle.method,

@@ -49,6 +49,7 @@ class ReleaseTally:
         self._labelled: dict[str, _Table] = {}  # rows of several labels, as if without any
         self._parts: dict[str, list[str]] = {}  # its labels seen so far
         self._people: dict[str, _Table] = {}  # counts by person and class
+        self.unknown: set[str] = set()  # preserved attributes that some rows had no column of
         self._rows = 0
 
     def add(
@@ -62,16 +63,17 @@ class ReleaseTally:
         Suppressed attributes that `labels` does not have are not certified; `reasons` says so.
         """
         self._rows += len(drawn)
-        given = [
-            labels[name] for name in self.preserve if name in labels and not labels[name].multilabel
-        ]
+        self.unknown |= {name for name in self.preserve if name not in labels}
+        given = [labels[name] for name in self.preserve if name in labels]
         told = _joint_names(given, len(drawn))
         targets = []
         for name in self.suppress:
             if name not in labels:
                 self.reasons[name] = f"the rows that leave have no labels of '{name}'"
             elif labels[name].multilabel:
-                self._add_labels(name, labels[name], drawn, told)
+                self._add_labels(self._tables, name, labels[name], drawn, told)
+                if people is not None:
+                    self._add_labels(self._people, name, labels[name], drawn, told, people)
             else:
                 targets.append(labels[name])
         joint = together(targets) if len(targets) == len(self.suppress) else None
@@ -81,33 +83,37 @@ class ReleaseTally:
             table.add(drawn, told, values)
             if people is not None:
                 # A person's rows of one class; codes and preserved values tell apart as above.
-                whose = [
-                    None if v is None else json.dumps([p, v])
-                    for p, v in zip(people, values, strict=True)
-                ]
+                whose = _of_person(values, people)
                 self._people.setdefault(target.name, _Table()).add(drawn, told, whose)
 
     def _add_labels(
-        self, name: str, attribute: Attribute, drawn: IntArray, told: list[str]
+        self,
+        tables: dict[str, _Table],
+        name: str,
+        attribute: Attribute,
+        drawn: IntArray,
+        told: list[str],
+        people: Sequence[str] | None = None,
     ) -> None:
-        """A multi-label attribute, label by label.
+        """A multi-label attribute, label by label; with `people`, by person as well.
 
         A batch of lists of tags names the tags that occur in it: for every other tag, before and
         after, its rows are rows without that tag.
         """
-        known = attribute.known
-        everyone = self._labelled.setdefault(name, _Table())
+        which = name if people is None else f"{name}\0people"
+        parts = self._parts.setdefault(which, [])
+        everyone = self._labelled.setdefault(which, _Table())
         for one in single(attribute):
-            if one.name not in self._tables:
-                self._tables[one.name] = everyone.copy()
-                self._parts.setdefault(name, []).append(one.name)
+            if one.name not in tables:
+                tables[one.name] = everyone.copy()
+                parts.append(one.name)
             values = [None if c < 0 else one.classes[c] for c in one.codes]
-            self._tables[one.name].add(drawn, told, values)
+            tables[one.name].add(drawn, told, _of_person(values, people))
         here = {one.name for one in single(attribute)}
-        absent = ["0" if k else None for k in known]
-        for label in self._parts.get(name, []):
+        absent = _of_person(["0" if k else None for k in attribute.known], people)
+        for label in parts:
             if label not in here:
-                self._tables[label].add(drawn, told, absent)
+                tables[label].add(drawn, told, absent)
         everyone.add(drawn, told, absent)
 
     def _of_people(self, name: str) -> tuple[Table, IntArray] | None:
@@ -226,9 +232,28 @@ class _Table:
         return sum(max(inside.values()) for inside in by_value.values()) / n
 
 
+def _of_person(values: Sequence[str | None], people: Sequence[str] | None) -> Sequence[str | None]:
+    """The class of each row, with its person where people are named."""
+    if people is None:
+        return values
+    pairs = zip(people, values, strict=True)
+    return [None if v is None else json.dumps([p, v]) for p, v in pairs]
+
+
 def _joint_names(given: Sequence[Attribute], n: int) -> list[str]:
     """The preserved values of each row as one text, the same in every batch: (n,)."""
     if not given:
         return [""] * n
-    columns = [[a.classes[c] if c >= 0 else None for c in a.codes] for a in given]
+    columns = [_names(a) for a in given]
     return [json.dumps(row, ensure_ascii=False) for row in zip(*columns, strict=True)]
+
+
+def _names(attribute: Attribute) -> list[str | list[str] | None]:
+    """The value of each row; of a multi-label attribute the labels that it has."""
+    if not attribute.multilabel:
+        return [attribute.classes[c] if c >= 0 else None for c in attribute.codes]
+    has = attribute.codes == 1
+    return [
+        sorted(attribute.classes[i] for i in np.flatnonzero(row)) if known else None
+        for row, known in zip(has, attribute.known, strict=True)
+    ]

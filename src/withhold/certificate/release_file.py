@@ -17,10 +17,11 @@ ASSUMPTIONS = (
     "The figures under 'release' are exact counts of the rows of this release. They hold for every"
     " attacker who does not know which row is whose.",
     "They cover the released codes. Columns that were kept by name are not covered.",
-    "The attacker is taken to know the preserved labels of the row as well.",
-    "'linked' is for r rows of one class, drawn at random, and where a group was named also for r"
-    " rows of one group (up to 5,000 groups); Monte Carlo error is included. Without a named group,"
-    " r rows that are known to be of one person may tell more.",
+    "The attacker is taken to know the labels named under 'preserve' of the row as well, and no"
+    " others.",
+    "'linked' is for r rows of one class, drawn at random, and where 'group' names a column also"
+    " for r rows of one group (up to 5,000 groups); Monte Carlo error is included. Without one, r"
+    " rows that are known to be of one person may tell more.",
     "'known' is for an attacker who has the labels of a random share of the rows and the table of"
     " classes by codes. Who also has every other label can subtract, with or without this release.",
     "'measured' are attacks that were run, not bounds.",
@@ -61,6 +62,10 @@ class ReleaseCertificate(SignedDocument):
     codes: int
     code_digests: tuple[str, ...] = Field((), description="the beginning of each code's SHA-256")
     release: ReleasedFile
+    preserve: tuple[str, ...] = Field(
+        (), description="labels that the attacker is taken to know of each row"
+    )
+    group: str | None = Field(None, description="the column by which 'linked' counts people")
     attributes: dict[str, AttributeClaims]
     assumptions: tuple[str, ...] = ASSUMPTIONS
     notes: tuple[str, ...] = ()
@@ -89,6 +94,15 @@ def attribute_claims(
             made[name] = AttributeClaims(
                 release=claims.get(name),
                 later=None if of_bundle is None else AttributeClaim.model_validate(of_bundle),
-                reason=reasons.get(name),
+                reason=_reason(name, claims, reasons),
             )
     return made
+
+
+def _reason(
+    name: str, claims: Mapping[str, ReleaseClaim], reasons: Mapping[str, str]
+) -> str | None:
+    """Why there is no claim about the rows that leave."""
+    if name in claims:
+        return None
+    return reasons.get(name, "the labels of the rows that leave were counted one by one")

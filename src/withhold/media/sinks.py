@@ -186,7 +186,7 @@ def list_rows(target: Path, originals: list[int], places: npt.NDArray[np.int64] 
     if places is None:
         return
     rows = np.asarray(originals, np.int64)
-    write_rows(rows_path(target, len(rows)), rows[np.argsort(places[rows])], target)
+    write_rows(rows_path(target, len(rows)), rows[np.argsort(places[rows])], target, None)
 
 
 def is_of_files(collection: Collection) -> bool:

@@ -131,7 +131,7 @@ def guess_rate(target: Attribute, given: Sequence[Attribute]) -> float:
 
 def joint(attributes: Sequence[Attribute]) -> IntArray:
     """One code for the combination of several attributes; -1 where any is missing."""
-    stacked = np.stack([a.codes for a in attributes], axis=1)
+    stacked = np.column_stack([a.codes for a in attributes])  # a multi-label one has several
     known = (stacked >= 0).all(axis=1)
     codes = np.full(len(stacked), -1, np.int64)
     if known.any():

@@ -24,6 +24,8 @@ class Certifier:
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
         self.tally: ReleaseTally | None = None
+        self.group: str | None = None  # the column by which people were counted in all rows
+        self._no_people = False
         if isinstance(bundle.modifier, Channel):
             roles = bundle.roles
             self.tally = ReleaseTally(
@@ -46,6 +48,9 @@ class Certifier:
         people = None
         if group is not None and group in table.column_names:
             people = [str(v) for v in table[group].to_pylist()]
+            self.group = group
+        elif group is not None:
+            self._no_people = True
         self.tally.add(drawn, labels, people)
 
     def certificate(
@@ -82,9 +87,28 @@ class Certifier:
             attributes=attribute_claims(
                 claims, self.tally.reasons, later, self.bundle.roles.suppress
             ),
-            notes=tuple(_notes(decision, same_order)),
+            preserve=tuple(n for n in self.tally.preserve if n not in self.tally.unknown),
+            group=None if self._no_people else self.group,
+            notes=(*self._unknown(), *_notes(decision, same_order)),
         )
         return found.signed(modifier.key)
+
+    def _unknown(self) -> list[str]:
+        """What the certificate does not count because the released data does not have it."""
+        assert self.tally is not None
+        found = []
+        for name in sorted(self.tally.unknown):
+            found.append(
+                f"'{name}' was preserved and is not among these data. Who knows it of a row may be"
+                " right more often than stated here."
+            )
+        if self._no_people:
+            group = self.bundle.input.get("group")
+            found.append(
+                f"'{group}', the group of the fit, is not among these data. Rows that are known to"
+                " be of one person may tell more than 'linked' says."
+            )
+        return found
 
 
 def _notes(decision: Decision, same_order: bool) -> list[str]:

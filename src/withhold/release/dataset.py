@@ -17,7 +17,9 @@ from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset, Rows
 from withhold.records.files.rows import (
     check_release,
+    features_digest,
     find_rows,
+    listed_digests,
     read_rows,
     rows_path,
     sha256_of,
@@ -42,12 +44,14 @@ class ReleasedDataset(Dataset):
 
     left_out: the columns that were left out, each with the reason; kept_by_name: the columns that
     the user kept and no certificate covers; original_rows (n,): the row of the original that each
-    row was; certificate: what is proved of these rows, None where the method has no codes.
+    row was; original_digest: of the features of that original; certificate: what is proved of
+    these rows, None where the method has no codes.
     """
 
     left_out: Mapping[str, str] = field(default_factory=dict)
     kept_by_name: tuple[str, ...] = ()
     original_rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    original_digest: str | None = None
     same_order: bool = False
     certificate: ReleaseCertificate | None = None
     key: bytes = field(default=b"", repr=False)  # signs the certificate when it is written
@@ -71,7 +75,8 @@ class ReleasedDataset(Dataset):
                 )
             if not self.same_order:
                 listed = folder / rows_path(output, len(self)).name
-                write_rows(listed, self.original_rows, folder / output.name)
+                file = folder / output.name
+                write_rows(listed, self.original_rows, file, self.original_digest)
 
     def _certified(self, path: Path) -> bytes:
         """The certificate with the name and the digest of the file."""
@@ -139,6 +144,7 @@ def release_dataset(
         left_out=decision.left_out,
         kept_by_name=tuple(decision.kept_by_name),
         original_rows=order,
+        original_digest=features_digest(dataset.x),
         same_order=same_order,
         certificate=certifier.certificate(
             decision,
@@ -170,7 +176,9 @@ def with_rows(
             " list of this release with --rows"
         )
     return ReleasedDataset(
-        **{f.name: getattr(dataset, f.name) for f in fields(Dataset)}, original_rows=originals
+        **{f.name: getattr(dataset, f.name) for f in fields(Dataset)},
+        original_rows=originals,
+        original_digest=None if media else listed_digests(rows).get("original"),
     )
 
 

@@ -24,7 +24,7 @@ from withhold.core.progress import Progress
 from withhold.methods import Channel
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.files import FeatureLayout, Source, open_sink
-from withhold.records.files.rows import rows_path, sha256_of, write_rows
+from withhold.records.files.rows import FeatureDigest, rows_path, sha256_of, write_rows
 from withhold.records.files.shuffle import Shuffle
 from withhold.records.tables import bare_schema
 from withhold.release.certificate import Certifier
@@ -73,7 +73,7 @@ def release_file(
     schema = _schema(layout, source, decision, shape)
     places = np.arange(n) if wishes.same_order else shuffled_places(found.digests, key)
     counted = occurrences(found.digests) if shape == "sample" else None
-    certifier = Certifier(bundle)
+    certifier, original = Certifier(bundle), FeatureDigest()
     done = 0
     with (
         making(output) as folder,
@@ -82,6 +82,7 @@ def release_file(
     ):
         for batch in source.batches(rows=rows):
             x = np.array(layout.read(batch, start_row=done))
+            original.add(x)
             rows_here = slice(done, done + len(x))
             labels = needed_labels(bundle, batch, source.name)
             nonces = None
@@ -111,7 +112,8 @@ def release_file(
             _write_codes(bundle, layout, source.schema, folder / codes.name)
         if not wishes.same_order:
             rows_file = rows_path(output, n)
-            write_rows(folder / rows_file.name, np.argsort(places), folder / output.name)
+            order, file = np.argsort(places), folder / output.name
+            write_rows(folder / rows_file.name, order, file, original.hexdigest())
         certificate = certifier.certificate(
             decision,
             name=output.name,

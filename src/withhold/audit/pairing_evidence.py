@@ -1,0 +1,170 @@
+"""What speaks for or against a pairing: columns of both files, and where the records lie.
+
+An audit of records that are paired with strangers finds that nothing can be read.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from withhold.core.errors import UserError
+from withhold.media.collect.collection import FILE
+from withhold.records.dataset import SPLIT, Dataset
+from withhold.records.files.rows import features_digest
+from withhold.records.tables import RECORD
+
+
+def refuse_other_original(original: Dataset, release: Dataset) -> None:
+    """Refuse a list of rows that is of another original, or of the same one in another order."""
+    listed = getattr(release, "original_digest", None)
+    if listed is not None and listed != features_digest(original.x):
+        raise UserError(
+            f"{release.name} was made of another original than {original.name}, or of the same"
+            " records in another order or with other features, so that its list of rows would pair"
+            " strangers; give the data that was released, or an id column of both (--id)"
+        )
+
+
+def doubts_of_list(original: Dataset, release: Dataset, released: Dataset) -> list[str]:
+    """Refuse a list of rows that contradicts the records; note one that they do not support.
+
+    released: in the order of the file, which no right list is worse than.
+    """
+    if lie_nearer(original.x, release.x):
+        return []
+    if lie_nearer(original.x, released.x):
+        raise UserError(
+            f"the list of rows of {released.name} does not fit it: records lie nearer to the"
+            " originals in the same place of the file than to those that the list names; is it of"
+            " another release? Give the right list (--rows), or leave it out (--same-order)"
+        )
+    if len(np.unique(release.x, axis=0)) <= len(release) / 2:
+        return []  # codes, which many records share, may lie anywhere
+    return [
+        "records lie no nearer to the originals that the list of rows names than to others: if the"
+        " list is wrong, every figure of the release is too low"
+    ]
+
+
+def numbers_rows(original: Dataset, release: Dataset, name: str) -> bool:
+    """Whether a column only counts the rows of both files, as the index of a frame does."""
+    found = []
+    for data in (original, release):
+        try:
+            values = as_text(data, name).cast(pa.int64())
+        except pa.ArrowInvalid:
+            return False
+        found.append(not values.null_count and bool((np.diff(values.to_numpy()) == 1).all()))
+    return all(found)
+
+
+def refuse_row_numbers(original: Dataset, release: Dataset, name: str) -> None:
+    """An index that was written anew says nothing of who is who: the records must."""
+    if original.dimension == release.dimension and lie_nearer(original.x, release.x):
+        return
+    raise UserError(
+        f"column '{name}' only numbers the rows of {original.name} and of {release.name}, and"
+        " records lie no nearer to the originals of the same number than to others: were the rows"
+        " shuffled and numbered anew? Name a true id (--id), or vouch for the order (--same-order)"
+    )
+
+
+def refuse_numbered_files(original: Dataset, release: Dataset) -> None:
+    """Our own releases of files are numbered at random: their order vouches for nothing."""
+    if FILE not in release.table.column_names or FILE not in original.table.column_names:
+        return
+    ours = re.compile(r"\d{8}")
+    names = release.table[FILE].to_pylist()
+    numbered = all(n is not None and ours.fullmatch(n) for n in names)
+    if numbered and set(names) != set(original.table[FILE].to_pylist()):
+        raise UserError(
+            f"the files of {release.name} are numbered, as `withhold transform` deals numbers"
+            " out at random, so their order says nothing: extract them with --names"
+            " RELEASE.names.csv and leave out --same-order"
+        )
+
+
+def check_common(original: Dataset, release: Dataset, matched_by: str | None) -> bool:
+    """Columns that both have must agree: else the records are others, or in another order.
+
+    Whether there was a column to compare, other than one value throughout.
+    """
+    told = False
+    for name in common_columns(original, release):
+        if name in (matched_by, SPLIT) or not must_agree(original, release, name):
+            continue
+        one, two = as_text(original, name), as_text(release, name)
+        differ = np.asarray(
+            pc.fill_null(pc.not_equal(one, two), False).to_numpy(zero_copy_only=False)
+        )
+        if not differ.any():
+            told = told or pc.count_distinct(one).as_py() > 1
+            continue
+        row = int(np.argmax(differ))
+        shuffled = sorted(map(str, one.to_pylist())) == sorted(map(str, two.to_pylist()))
+        way = (
+            "its rows are in another order, and no column names the records; give both files an id"
+            " column (--id)"
+            if shuffled and matched_by is None
+            else f"leave column '{name}' out of one of the files, if it was changed on purpose"
+        )
+        raise UserError(
+            f"record {row} (the first is 0) has {name} '{one[row].as_py()}' in {original.name} and"
+            f" '{two[row].as_py()}' in {release.name}: {way}"
+        )
+    return told
+
+
+def common_columns(original: Dataset, release: Dataset) -> list[str]:
+    """The columns that both have."""
+    theirs = set(release.table.column_names)
+    return [c for c in original.table.column_names if c in theirs and c != RECORD]
+
+
+def must_agree(original: Dataset, release: Dataset, name: str) -> bool:
+    """Whether a column must be the same in both. Measures may have been rounded on their way;
+    lists and media are not compared."""
+    return not any(
+        pa.types.is_nested(kind)
+        or _is_bytes(kind)
+        or (pa.types.is_floating(kind) and data is original)
+        for data in (original, release)
+        for kind in [data.table[name].type]
+    )
+
+
+def lie_nearer(original: npt.NDArray[np.float32], release: npt.NDArray[np.float32]) -> bool:
+    """Whether records lie nearer to their own originals than to others'; true where all releases
+    are alike, since then it does not matter."""
+    rows = np.random.default_rng(0).permutation(len(original))[:2000]
+    one, two = original[rows].astype(np.float64), release[rows].astype(np.float64)
+    if not np.ptp(two, axis=0).any():
+        return True
+    scale = np.maximum(one.std(axis=0), 1e-12)
+    own = np.median(np.abs(one - two) / scale, axis=1)
+    others = np.median(np.abs(one - np.roll(two, 1, axis=0)) / scale, axis=1)
+    # By chance half of them are; four deviations above that are not chance.
+    return bool((own < others).mean() > 0.5 + 2 / np.sqrt(len(rows)))
+
+
+def as_text(data: Dataset, name: str) -> pa.Array:
+    """A column as text, the same whatever type a file gave it."""
+    column = data.table[name].combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _is_bytes(column.type):
+        return pa.array([None if v is None else v.hex() for v in column.to_pylist()])
+    return column.cast(pa.string())
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )
