@@ -44,7 +44,7 @@ def test_lists_of_who_is_who_are_for_their_owner_alone(tmp_path: Path, umask, na
     path = tmp_path / name
     path.touch(mode=0o666)  # an older list that anyone can read
     (tmp_path / "release.parquet").write_bytes(b"a release")
-    write_rows(path, np.array([2, 0, 1]), tmp_path / "release.parquet")
+    write_rows(path, np.array([2, 0, 1]), tmp_path / "release.parquet", None)
     assert mode(path) == 0o600
     assert read_rows(path).tolist() == [2, 0, 1]
 

@@ -175,7 +175,7 @@ def test_a_list_in_parquet_knows_its_release(tmp_path: Path) -> None:
     release, other = tmp_path / "r.csv", tmp_path / "s.csv"
     release.write_text("a")
     other.write_text("b")
-    write_rows(tmp_path / "r.rows.parquet", np.array([1, 0]), release)
+    write_rows(tmp_path / "r.rows.parquet", np.array([1, 0]), release, "abc")
     assert read_rows(tmp_path / "r.rows.parquet").tolist() == [1, 0]
     check_release(tmp_path / "r.rows.parquet", release, named=False)
     for named in (True, False):

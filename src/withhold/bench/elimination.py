@@ -32,10 +32,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "200 codes, softer (sharpness 1)": {"codes": 200, "folds": 1, "sharpness": 1.0},
     "200 codes, two networks (cross-fitted)": {"codes": 200, "folds": 2, "sharpness": 4.0},
     "20 codes, one network": {"codes": 20, "folds": 1, "sharpness": 4.0},
-    "default: codes and sharpness chosen": {},
-    "default, two networks": {"folds": 2},
+    "codes and sharpness chosen, one network": {"folds": 1},
+    "default: chosen, two networks": {},
     "label at transform, 200 codes": {"use_labels": True, "codes": 200, "folds": 1},
-    "label at transform, codes chosen": {"use_labels": True},
+    "label at transform, codes chosen": {"use_labels": True, "folds": 1},
     "barycentre, 200 codes": {"solver": "barycentre", "use_labels": True, "codes": 200},
     "barycentre, codes chosen": {"solver": "barycentre", "use_labels": True},
 }

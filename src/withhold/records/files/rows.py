@@ -103,7 +103,8 @@ def listed_digests(path: Path) -> dict[str, str]:
         return {}
     return {
         of: line.removeprefix(mark).strip()
-        for (of, mark), line in zip(_MARKS.items(), first, strict=True)
+        for line in first
+        for of, mark in _MARKS.items()
         if line.startswith(mark)
     }
 

@@ -76,7 +76,8 @@ class CodebookConfig(BaseModel):
     folds: Literal[1, 2] | None = Field(
         None,
         description="networks: with 2, each reads the records that the other learned from; unset:"
-        " 2 where `codes` asks for so many that a class has fewer than 20 records a code",
+        " 2 for 500 to 4,999 records, and where `codes` asks for so many that a class has fewer"
+        " than 20 records a code",
     )
     exact_softness: float = Field(
         0.25, gt=0, description="entropic weight of the plan of an exact round"

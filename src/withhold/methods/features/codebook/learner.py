@@ -20,6 +20,7 @@ STEPS = 30  # of the transport between two rounds
 FEWEST = 4  # records of a pair (suppressed, preserved) that is balanced by itself
 _FEW = 200  # records that can be shared between two networks
 _EACH = 20  # records a class and code that need no second network
+_SMALL = range(500, 5_000)  # records of which `withhold bench elimination` shows a large effect
 _PLAN = 20_000_000  # numbers in a plan: where n x N is more, a part of the records makes it
 
 
@@ -46,13 +47,14 @@ class Task:
     def folds(self) -> int:
         """How many networks read the records.
 
-        With few fitted records a class and code, a network that learned them balances their counts,
-        and whoever knows most labels names the class that a code lacks. Where the number of codes
-        is chosen, enough records are left a code; where it is asked for, a second network helps.
+        A network that learned the records balances their counts, and whoever knows most labels
+        names the class that a code lacks. The effect is large where there are few records, or few a
+        class and code because many codes were asked for. There a second network helps most, and is
+        cheap.
         """
         each = len(self.x) / max(self.classes * self.codes, 1)
         crowded = self.config.codes is not None and each < _EACH and len(self.x) >= _FEW
-        return self.config.folds or (2 if crowded else 1)
+        return self.config.folds or (2 if crowded or len(self.x) in _SMALL else 1)
 
     def fold(self, rows: Tensor) -> Tensor:
         """The fold of some records, (len(rows),): which network reads them."""
