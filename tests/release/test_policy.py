@@ -317,3 +317,78 @@ def test_unused_categories_do_not_leave(data: Dataset, bundle: Bundle, tmp_path:
         written = pq.read_table(tmp_path / name)["region"]
         assert sorted(set(written.to_pylist())) == ["a", "b", "c"]
         assert b"Anna Smith" not in (tmp_path / name).read_bytes()
+
+
+def by_both_doors(data: Dataset, bundle: Bundle, folder: Path) -> list[Path]:
+    """The release of a dataset, written from Python and by the command line."""
+    bundle.release(data).write(folder / "python.parquet")
+    lists = pa.array(list(data.x), pa.list_(pa.float32(), data.dimension))
+    pq.write_table(data.table.append_column("x", lists), folder / "in.parquet")
+    save_bundle(bundle, folder / "b")
+    paths = [str(folder / name) for name in ("b", "in.parquet", "cli.parquet")]
+    assert outcome(["transform", paths[0], paths[1], "-o", paths[2], "-q"]) == 0
+    return [folder / "python.parquet", folder / "cli.parquet"]
+
+
+@pytest.mark.parametrize("shape", ["list", "struct"])
+def test_unused_categories_of_nested_columns_do_not_leave(
+    data: Dataset, bundle: Bundle, tmp_path: Path, shape: str
+) -> None:
+    n = len(data)
+    indices = pa.array(np.random.default_rng(0).integers(0, 3, n).astype("i4"))
+    region = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b", "c", "Anna Smith, f"]))
+    nested = pa.StructArray.from_arrays([region], ["k"])
+    if shape == "list":
+        nested = pa.ListArray.from_arrays(pa.array(np.arange(n + 1), pa.int32()), region)
+    wide = data.with_column("region", nested)
+    for path in by_both_doors(wide, bundle, tmp_path):
+        assert "region" in pq.read_schema(path).names
+        assert b"Anna Smith" not in path.read_bytes()
+    released = bundle.release(wide).table["region"]
+    assert "dictionary" not in str(released.type)
+
+
+def test_null_and_nan_leave_as_one(data: Dataset, bundle: Bundle, tmp_path: Path) -> None:
+    """Half of the scores are missing: null where the gender is m, NaN (or another NaN) where f."""
+    g = data.attribute("gender").codes
+    rng = np.random.default_rng(0)
+    there = rng.random(len(data)) < 0.5
+    values = rng.integers(0, 20, len(data)).astype(float)
+    bits = np.where(g == 1, 0x7FF8000000000000, 0xFFF8000000000001).astype(np.uint64)
+    payload = np.where(there, values, bits.view(np.float64))
+    wide = data.with_column(
+        "score", pa.array(np.where(there, values, np.nan), mask=~there & (g == 1))
+    )
+    wide = wide.with_column("payload", pa.array(payload))
+    for path in by_both_doors(wide, bundle, tmp_path):
+        table = pq.read_table(path)
+        for name in ("score", "payload"):
+            assert table[name].null_count == (~there).sum()
+            assert not np.isnan(table[name].drop_null().to_numpy()).any()
+
+
+def test_the_split_of_the_fit_does_not_leave(data: Dataset, bundle: Bundle) -> None:
+    """It tells which records were fitted."""
+    split = data.with_split(grouped=False)
+    released = bundle.release(split)
+    assert "which records were fitted" in released.left_out["split"]
+    assert bundle.release(split, keep=["split"]).kept_by_name == ("split",)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(np.full(1200, np.nan)),
+        pa.array([None, float("nan")] * 600),
+        pa.ExtensionArray.from_storage(
+            pa.uuid(), pa.array([bytes([i % 2] * 16) for i in range(1200)], pa.binary(16))
+        ),
+        pa.ExtensionArray.from_storage(pa.bool8(), pa.array([0, 1] * 600, pa.int8())),
+        pa.array([pa.MonthDayNano([i % 2, 1, 1]) for i in range(1200)]),
+    ],
+    ids=["nan", "nan and null", "uuid", "bool8", "interval"],
+)
+def test_odd_types_can_be_fitted_and_released(data: Dataset, column: pa.Array) -> None:
+    wide = data.with_column("odd", column)
+    made = fit_bundle(wide, Roles.of("gender"), method="constant")
+    assert "weather" in made.release(wide).schema.names

@@ -12,6 +12,7 @@ import pyarrow as pa
 from withhold.core.errors import UserError
 from withhold.records.attribute import as_whole_numbers
 from withhold.records.files import open_source
+from withhold.records.plain import plain_column
 
 # The one column of a table that has none: it would forget its length otherwise.
 RECORD = "__record__"
@@ -55,22 +56,6 @@ def bare_table(n: int) -> pa.Table:
     return pa.table({RECORD: pa.array(np.arange(n))})
 
 
-def bare_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema without metadata and dictionaries, which must not leave with a release.
-
-    Metadata of the source has pandas' index, how features were made, whatever its writer put there.
-    A dictionary may have values that no record has, such as names of people who were removed.
-    """
-    return pa.schema(
-        [
-            field.remove_metadata().with_type(field.type.value_type)
-            if pa.types.is_dictionary(field.type)
-            else field.remove_metadata()
-            for field in schema
-        ]
-    )
-
-
 def encode_any(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """Integers for a column of any type; each missing value is a group of its own."""
     codes = column.combine_chunks().dictionary_encode().indices.fill_null(-1)
@@ -88,8 +73,7 @@ def canonical_bytes(column: pa.ChunkedArray) -> Iterator[bytes]:
     if pa.types.is_nested(column.type):
         yield repr(column.to_pylist()).encode()
         return
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = plain_column(column)
     if pa.types.is_floating(column.type):
         column = as_whole_numbers(column)
     # Encoded anew, so that the values stand in the order of the records.

@@ -25,7 +25,8 @@ from withhold.records.files.rows import (
     sha256_of,
     write_rows,
 )
-from withhold.records.tables import bare_schema, bare_table
+from withhold.records.plain import plain_schema, plain_table
+from withhold.records.tables import bare_table
 from withhold.release.certificate import Certifier
 from withhold.release.files import making
 from withhold.release.modify import modified
@@ -182,11 +183,6 @@ def with_rows(
     )
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """The table without metadata and dictionaries."""
-    return table.cast(bare_schema(table.schema))
-
-
 def _without(dataset: Dataset, gone: Sequence[str]) -> Dataset:
     """The dataset without these columns, by column, however it was read."""
     lost = {*gone}
@@ -196,8 +192,10 @@ def _without(dataset: Dataset, gone: Sequence[str]) -> Dataset:
     kept = {*keep, *multilabel}
     return replace(
         dataset,
-        table=_plain(dataset.table.select(keep)) if keep else bare_table(len(dataset)),
-        schema=bare_schema(schema),
+        table=plain_table(dataset.table.select(keep), one_missing=True)
+        if keep
+        else bare_table(len(dataset)),
+        schema=plain_schema(schema),
         group=None if dataset.group in lost else dataset.group,
         exclude=frozenset(c for c in dataset.exclude if c not in lost),
         multilabel=multilabel,

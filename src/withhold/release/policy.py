@@ -13,6 +13,7 @@ import pyarrow as pa
 from withhold.core.errors import UserError, did_you_mean
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.columns import Measured, kind_of, measure_columns, only_known_values
+from withhold.records.dataset import SPLIT
 from withhold.records.tables import RECORD, encode_any
 from withhold.release.wishes import Wishes
 
@@ -155,6 +156,9 @@ def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> Col
         return ColumnDecision(name, True, "kept", "kept by name; not covered by the certificate")
     if name == subject.group:
         return ColumnDecision(name, False, "group", "group column: it names people or sources")
+    if name == SPLIT:
+        why = "parts of the fit: it tells which records were fitted"
+        return ColumnDecision(name, False, "split", why)
     return None
 
 

@@ -26,7 +26,7 @@ from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.files import FeatureLayout, Source, open_sink
 from withhold.records.files.rows import FeatureDigest, rows_path, sha256_of, write_rows
 from withhold.records.files.shuffle import Shuffle
-from withhold.records.tables import bare_schema
+from withhold.records.plain import plain_column, plain_schema
 from withhold.release.certificate import Certifier
 from withhold.release.files import codes_path, making
 from withhold.release.modify import INDEX, Shape, modified
@@ -95,8 +95,8 @@ def release_file(
                 )  # fmt: skip
             except RecordError as error:
                 raise error.after(done) from None
-            released = _with(batch, layout, made, drawn, shape).select(schema.names).cast(schema)
-            shuffle.write(released, places[rows_here])
+            released = _with(batch, layout, made, drawn, shape)
+            shuffle.write(_leaving(released, layout, schema), places[rows_here])
             labelled = pa.Table.from_batches([batch])
             certifier.add(drawn, labelled, bundle.input["multilabel"], source.name)
             done += len(x)
@@ -202,14 +202,14 @@ def _schema(layout: FeatureLayout, source: Source, decision: Decision, shape: Sh
     """The columns of the release, in the order of the source; numbers of codes come last."""
     keep = [f for f in layout.release_schema(source.schema) if f.name in decision.leaving]
     if shape != "index":
-        return bare_schema(pa.schema(keep))
+        return plain_schema(pa.schema(keep))
     keep = [f for f in keep if f.name not in layout.columns]
     if INDEX in [f.name for f in keep]:
         raise UserError(
             f"{source.name} has a column '{INDEX}' already, which --as index makes; leave it out"
             f" with --drop {INDEX}"
         )
-    return bare_schema(pa.schema([*keep, pa.field(INDEX, pa.uint16())]))
+    return plain_schema(pa.schema([*keep, pa.field(INDEX, pa.uint16())]))
 
 
 def _with(
@@ -227,11 +227,21 @@ def _with(
     return kept.append_column(pa.field(INDEX, pa.uint16()), pa.array(drawn.astype(np.uint16)))
 
 
+def _leaving(batch: pa.RecordBatch, layout: FeatureLayout, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns that leave, as plain values; those of the source with one missing value."""
+    columns = [
+        plain_column(batch.column(name), one_missing=name not in layout.columns).chunk(0)
+        for name in schema.names
+    ]
+    found = pa.RecordBatch.from_arrays(columns, names=schema.names)
+    return found.cast(schema)
+
+
 def _write_codes(bundle: Bundle, layout: FeatureLayout, schema: pa.Schema, path: Path) -> None:
     """The table of codes: row j is code j, its features in the columns of the data."""
     assert isinstance(bundle.modifier, Channel)
     codes = bundle.modifier.codes
-    wanted = bare_schema(
+    wanted = plain_schema(
         pa.schema([layout.release_schema(schema).field(c) for c in layout.columns])
     )
     empty = pa.RecordBatch.from_arrays(

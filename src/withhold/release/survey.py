@@ -12,6 +12,7 @@ import pyarrow as pa
 from withhold.core.keyed import other_key
 from withhold.records.columns.measure import MOST
 from withhold.records.columns.rules import has_bytes
+from withhold.records.plain import plain_table
 from withhold.release.digest import row_digests
 
 FloatArray = npt.NDArray[np.float32]
@@ -39,10 +40,10 @@ def survey(pieces: Iterable[tuple[FloatArray | None, pa.Table]], key: bytes) -> 
     flat, wide = _Sample(MOST), _Sample(WIDE)
     size = 0
     for x, table in pieces:
+        size += table.nbytes + (0 if x is None else x.nbytes)
+        table = plain_table(table)  # batches may each have a dictionary of their own
         found = row_digests(x, table, own)
         digests.append(found)
-        size += table.nbytes + (0 if x is None else x.nbytes)
-        table = _without_dictionaries(table)
         names = [n for n in table.column_names if not has_bytes(table[n].type)]
         nested = [n for n in names if pa.types.is_nested(table[n].type)]
         flat.add(found, table.select([n for n in names if n not in nested]), None)
@@ -56,15 +57,6 @@ def survey(pieces: Iterable[tuple[FloatArray | None, pa.Table]], key: bytes) -> 
         table = table.append_column(name, filled)
     whole = np.concatenate(digests) if digests else np.empty(0, np.uint64)
     return Survey(whole, table, features, size)
-
-
-def _without_dictionaries(table: pa.Table) -> pa.Table:
-    """The values themselves: batches of a file may each have a dictionary of their own."""
-    for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            plain = table[field.name].cast(field.type.value_type)
-            table = table.set_column(i, field.name, plain)
-    return table
 
 
 class _Sample:

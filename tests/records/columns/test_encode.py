@@ -37,6 +37,13 @@ COLUMNS = {
     "struct": pa.array([{"a": 1}, None, {"a": 2}, {"a": 1}]),
     "map": pa.array([[("a", 1)], None, [], [("b", 2)]], pa.map_(pa.string(), pa.int64())),
     "null": pa.nulls(4),
+    "nan": pa.array([float("nan")] * 4),
+    "text view": pa.array(["a", "b", None, "c"], pa.string_view()),
+    "uuid": pa.ExtensionArray.from_storage(
+        pa.uuid(), pa.array([b"a" * 16, b"b" * 16, None, b"a" * 16], pa.binary(16))
+    ),
+    "interval": pa.array([pa.MonthDayNano([i, 1, 1]) for i in range(3)] + [None]),
+    "run ends": pa.RunEndEncodedArray.from_arrays(pa.array([1, 4], pa.int32()), pa.array([1, 2])),
 }
 
 
@@ -64,3 +71,13 @@ def test_equal_values_have_equal_codes_and_missing_ones_minus_one() -> None:
     assert found.codes.tolist() == [1, -1, 0, 1]
     assert found.distinct == 2
     assert found.rows(np.array([0, 3, 1])).codes.tolist() == [0, 0, -1]
+
+
+def test_null_and_every_nan_have_codes_of_their_own() -> None:
+    bits = np.array([0x7FF8000000000001, 0xFFF8000000000000], np.uint64).view(np.float64)
+    found = encode_column(pa.array([None, 1.0, float("nan"), *bits, float("nan")]))
+    assert found.codes[0] == -1
+    assert found.codes[2] == found.codes[5]
+    assert len(set(found.codes.tolist())) == 5
+    assert found.distinct == 4
+    assert encode_column(pa.array([float("nan"), None])).codes.tolist() == [0, -1]

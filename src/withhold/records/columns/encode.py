@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from withhold.records.columns.numbers import number_parts
 from withhold.records.columns.text import text_parts
+from withhold.records.plain import plain_column
 
 FloatArray = npt.NDArray[np.float32]
 Parts = npt.NDArray[Any]  # (n, k) numbers of any type
@@ -53,9 +54,10 @@ def encode_column(column: pa.ChunkedArray, *, seed: int = 0) -> EncodedColumn:
 
     The encoding never looks at labels, so that it can be made once for training and test records.
     """
-    column = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = plain_column(column)
+    if pa.types.is_interval(column.type):
+        moments = [None if v is None else str(tuple(v)) for v in column.to_pylist()]
+        column = pa.chunked_array([pa.array(moments, pa.string())])
     n, kind = len(column), column.type
     missing = column.is_null().to_numpy().astype(bool)
     if missing.all():
@@ -63,7 +65,7 @@ def encode_column(column: pa.ChunkedArray, *, seed: int = 0) -> EncodedColumn:
     if pa.types.is_nested(kind):
         return _nested(column, missing, seed)
     codes, values = _equality(column)
-    shared = [missing[:, None], *_categories(codes, len(values), seed)]
+    shared = [missing[:, None], *_categories(codes, seed)]
     if pa.types.is_boolean(kind):
         name, parts = "true or false", [pc.fill_null(column, False).to_numpy().astype(float)]
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -82,19 +84,37 @@ def encode_column(column: pa.ChunkedArray, *, seed: int = 0) -> EncodedColumn:
 
 
 def _equality(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """The place of each value among the sorted distinct values, -1 where missing."""
+    """The place of each value among the sorted distinct values, -1 where missing.
+
+    NaN is no missing value: each of its bit patterns comes after the numbers.
+    """
     if pa.types.is_float16(column.type):
         column = column.cast(pa.float32())
+    no_number = None
     if pa.types.is_floating(column.type):
+        no_number = pc.is_nan(column).fill_null(False).to_numpy().astype(bool)
+        bits = _nan_bits(column, no_number)
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     values = pc.unique(column).drop_null()
     values = values.take(pc.sort_indices(values))
     codes = pc.index_in(column, value_set=values).fill_null(-1).to_numpy()
-    return codes.astype(np.int64), values
+    codes = codes.astype(np.int64)
+    if no_number is not None and no_number.any():
+        codes[no_number] = len(values) + np.unique(bits, return_inverse=True)[1]
+    return codes, values
 
 
-def _categories(codes: Codes, distinct: int, seed: int) -> list[Parts]:
+def _nan_bits(column: pa.ChunkedArray, no_number: npt.NDArray[np.bool_]) -> Codes:
+    """The bits of the NaNs of a column."""
+    # Filled by zero, so that no null becomes a NaN.
+    found = pc.fill_null(column, 0).to_numpy()[no_number]
+    bits: Codes = found.view(np.int32 if found.dtype == np.float32 else np.int64).astype(np.int64)
+    return bits
+
+
+def _categories(codes: Codes, seed: int) -> list[Parts]:
     """Place in the sort order, how often the value occurs, and indicators of values."""
+    distinct = int(codes.max(initial=-1)) + 1
     counts = np.bincount(codes[codes >= 0], minlength=distinct)
     often = np.where(codes >= 0, counts[codes], (codes < 0).sum())
     place = np.where(codes >= 0, codes, -1) / max(distinct, 1)
@@ -115,8 +135,6 @@ def _date_parts(values: pa.Array) -> Parts:
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         width = pa.int32() if pa.types.is_time32(kind) else pa.int64()
         return number_parts(pa.chunked_array([values.cast(width)]))
-    if pa.types.is_interval(kind):
-        return text_parts([str(v) for v in values.to_pylist()])
     moments = values.cast(pa.timestamp("us")) if pa.types.is_date(kind) else values
     takes = [pc.year, pc.month, pc.day, pc.day_of_week, pc.day_of_year, pc.hour, pc.minute]
     takes += [pc.second, pc.millisecond, pc.microsecond, pc.nanosecond]
@@ -144,7 +162,7 @@ def _nested(column: pa.ChunkedArray, missing: npt.NDArray[np.bool_], seed: int) 
     whole = column.combine_chunks()
     texts = [None if v is None else repr(v) for v in column.to_pylist()]
     codes, values = _equality(pa.chunked_array([pa.array(texts, pa.string())]))
-    shared = [missing[:, None], *_categories(codes, len(values), seed)]
+    shared = [missing[:, None], *_categories(codes, seed)]
     matrix = list_matrix(whole)
     if matrix is None:
         parts = _of_values(text_parts([str(v) for v in values.to_pylist()]), codes)
@@ -216,5 +234,4 @@ def _is_bytes(kind: pa.DataType) -> bool:
         pa.types.is_binary(kind)
         or pa.types.is_large_binary(kind)
         or pa.types.is_fixed_size_binary(kind)
-        or kind == pa.binary_view()
     )

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from withhold.records.plain import plain_column
+
 MANY = 256  # values beyond which they are not remembered
 
 
 def value_digests(column: pa.ChunkedArray, key: bytes) -> list[str] | None:
     """A keyed digest of each value that occurs, missing included; None where there are many."""
     values: set[str] = set()
-    for chunk in column.chunks:
-        distinct = chunk if pa.types.is_nested(chunk.type) else chunk.unique()
+    for chunk in plain_column(column, one_missing=True).chunks:
+        whole = pa.types.is_nested(chunk.type) or pa.types.is_interval(chunk.type)
+        distinct = chunk if whole else chunk.unique()
         values |= {str(v) for v in distinct.to_pylist()}
         if len(values) > MANY:
             return None

@@ -17,6 +17,7 @@ from withhold.records.columns.known_values import value_digests
 from withhold.records.columns.rules import structural_reason, uncheckable
 from withhold.records.columns.tells import Telling, how_well_it_tells, is_copy
 from withhold.records.columns.together import tells_together
+from withhold.records.plain import plain_column, plain_type
 
 Codes = npt.NDArray[np.int64]
 MOST = 20_000  # records that columns are measured on
@@ -59,7 +60,7 @@ def measure_columns(
     found: dict[str, Measured] = {}
     open_: dict[str, EncodedColumn] = {}
     for name in table.column_names:
-        column = table[name]
+        column = plain_column(table[name], one_missing=True)  # as it would leave
         reason = structural_reason(name, column, x)
         if reason is not None:
             found[name] = Measured("structure", reason)
@@ -133,8 +134,7 @@ def describe_columns(
 
 def kind_of(kind: pa.DataType) -> str:
     """The type of a column, coarse enough to be the same in another file format."""
-    if pa.types.is_dictionary(kind):
-        return kind_of(kind.value_type)
+    kind = plain_type(kind)
     for name in ("boolean", "integer", "floating", "temporal", "nested"):
         if getattr(pa.types, f"is_{name}")(kind):
             return name

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from withhold.records.columns.encode import FREQUENT, list_matrix
+from withhold.records.plain import plain_column, plain_type
 
 FloatArray = npt.NDArray[np.float32]
 NAMES_OF_FILES = ("path", "file", "filename", "file_name", "filepath", "file_path", "url", "uri")
@@ -27,7 +28,7 @@ def structural_reason(name: str, column: pa.ChunkedArray, x: FloatArray | None) 
     column: a sample of the records; x: (m, d) the features of the first m of them. What cannot be
     checked is another matter: see `uncheckable`.
     """
-    column = _plain(column)
+    column = plain_column(column)
     if has_bytes(column.type):
         return "binary payload"
     if name.lower() in NAMES_OF_FILES or _is_paths(column):
@@ -46,13 +47,11 @@ def structural_reason(name: str, column: pa.ChunkedArray, x: FloatArray | None) 
 
 def has_bytes(kind: pa.DataType) -> bool:
     """Whether values of this type hold bytes, at any depth."""
-    if pa.types.is_dictionary(kind):
-        return has_bytes(kind.value_type)
+    kind = plain_type(kind)
     if (
         pa.types.is_binary(kind)
         or pa.types.is_large_binary(kind)
         or pa.types.is_fixed_size_binary(kind)
-        or kind == pa.binary_view()
     ):
         return True
     return any(has_bytes(kind.field(i).type) for i in range(kind.num_fields))
@@ -64,7 +63,7 @@ def uncheckable(column: pa.ChunkedArray) -> str | None:
     Nested values other than lists of numbers hold more than an encoding of them shows, unless there
     are few of them. A few values among many that are missing may each name a person.
     """
-    column = _plain(column)
+    column = plain_column(column)
     present = len(column) - column.null_count
     if pa.types.is_nested(column.type) and list_matrix(column.slice(0, _FIT_ROWS)) is None:
         if _distinct(column) > FREQUENT:
@@ -82,7 +81,7 @@ def is_id(column: pa.ChunkedArray) -> bool:
 
     Measures are floating-point numbers, or lists of them, that are not all whole.
     """
-    column = _plain(column)
+    column = plain_column(column)
     return len(column) - column.null_count >= FEW and _mostly_different(column)
 
 
@@ -94,6 +93,8 @@ def _mostly_different(column: pa.ChunkedArray) -> bool:
 def _distinct(column: pa.ChunkedArray) -> int:
     if pa.types.is_nested(column.type):
         return len({repr(v) for v in column.to_pylist() if v is not None})
+    if pa.types.is_interval(column.type):
+        return len(set(column.drop_null().to_pylist()))
     return int(pc.count_distinct(column).as_py())
 
 
@@ -110,12 +111,6 @@ def _is_measure(column: pa.ChunkedArray) -> bool:
         return False
     values = values[np.isfinite(values)]
     return bool((values != np.round(values)).any())
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values of a dictionary column, or the column."""
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def copies_inputs(column: pa.ChunkedArray, x: FloatArray) -> bool:
