@@ -196,6 +196,10 @@ def _by_measure(
                 f"column '{name}' is a {measured.reason}; to keep it for work inside the house,"
                 " use --keep-labels instead of --keep"
             )
+    told = next(((a, c[name]) for a, c in subject.tells.items() if name in c), None)
+    if told is not None and (measured.harmless or measured.rule in ("unchecked", "untried")):
+        why = f"told '{told[0]}' in the data of the fit ({100 * told[1]:.0f} % right)"
+        return ColumnDecision(name, False, "tells", why)
     if measured.rule in ("unchecked", "untried"):
         # With labels here, what the fit measured is no evidence: it may be another column by now.
         return ColumnDecision(name, False, "unchecked", measured.reason)
@@ -203,12 +207,6 @@ def _by_measure(
         wanted = "; it is preserved: keep it by name if receivers need its labels"
         more = wanted if name in subject.preserve and measured.rule == "tells" else ""
         return ColumnDecision(name, False, measured.rule, measured.reason + more)
-    for attribute, columns in subject.tells.items():
-        if name in columns:
-            return ColumnDecision(
-                name, False, "tells", f"told '{attribute}' in the data of the fit"
-                f" ({100 * columns[name]:.0f} % right)"
-            )  # fmt: skip
     if not absent:
         return ColumnDecision(name, True, "harmless", measured.reason)
     missing = ", ".join(absent)

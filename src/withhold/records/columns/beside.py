@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.records.attribute import Attribute
+from withhold.records.columns.bins import binned
 from withhold.records.columns.encode import EncodedColumn
 from withhold.records.columns.significance import chance_of_gain
 from withhold.records.columns.tells import FEWEST, LEVEL
-from withhold.records.columns.together import binned
 
 Codes = npt.NDArray[np.int64]
 FOLDS = 3

@@ -163,5 +163,8 @@ def _alone(
     if tells:
         worst = max(tells, key=lambda t: t.accuracy)
         return Measured("tells", in_words(worst), worst)
+    doubt = next((t.doubt for t in found if t.doubt), None)
+    if doubt is not None:
+        return Measured("unchecked", doubt)
     least = min(found, key=lambda t: t.chance, default=None)
     return Measured("harmless", "tells nothing that could be measured", least)

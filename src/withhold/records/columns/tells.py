@@ -12,13 +12,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.records.attribute import Attribute
+from withhold.records.columns.bins import BINS, binned
 from withhold.records.columns.encode import FREQUENT, EncodedColumn, encode_column
+from withhold.records.columns.exact import chance_of_cells
 from withhold.records.columns.guess import (
     Guesser,
     boosted_trees,
     frequency_table,
     linear_discriminant,
 )
+from withhold.records.columns.power import why_unchecked
 from withhold.records.columns.significance import chance_of_gain, lower_limit
 
 Codes = npt.NDArray[np.int64]
@@ -37,7 +40,8 @@ class Telling:
     lower: what the accuracy exceeds with confidence 1 - LEVEL; bits: the mean gain in log2
     probability of the true class over the prior (negative where the column tells nothing).
     `tells` is True where accuracy or bits exceed those of the prior by more than chance does in
-    one of 1,000 columns that tell nothing; None where there are too few labels to say.
+    one of 1,000 columns that tell nothing; None where there are too few labels to say. `doubt` says
+    why a column that was not found to tell may do so all the same.
     """
 
     attribute: str
@@ -48,6 +52,7 @@ class Telling:
     chance: float
     tells: bool | None
     by: str = ""
+    doubt: str = ""
 
     @property
     def checked(self) -> bool:
@@ -64,7 +69,8 @@ def how_well_it_tells(
 ) -> Telling:
     """Guess `attribute` from the column, on records (with `groups`: on groups) left out.
 
-    Two statistics decide, each of up to three models: the number of records that are guessed right
+    Fisher's exact test of each value and class finds rare classes. Beside it two statistics decide,
+    each of up to three models: the number of records that are guessed right
     where the constant guess is wrong against the reverse, and the gain in log-probability, which
     also sees a column that moves the odds without changing the best guess. With `groups`, the unit
     of both is the group. A multi-label attribute is judged label by label; the worst is returned.
@@ -78,7 +84,8 @@ def how_well_it_tells(
         known = [t for t in found if t.tells is not None]
         if not known:
             return replace(_unknown(attribute), attribute=attribute.name)
-        return min(known, key=lambda t: t.chance)
+        doubt = next((t.doubt for t in known if t.doubt), "")
+        return replace(min(known, key=lambda t: t.chance), doubt=doubt)
     return _tell(encoded, attribute, groups, LEVEL, seed)
 
 
@@ -118,17 +125,35 @@ def _tell(
         rows = known
         if guesser is not frequency_table and len(known) > MOST:
             rows = np.sort(rng.choice(known, MOST, replace=False))
-        classes, y = np.unique(attribute.codes[rows], return_inverse=True)
+        classes, some_y = np.unique(attribute.codes[rows], return_inverse=True)
         units = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         if units is not None and units.max(initial=0) + 1 < 2 * FOLDS:
             return _unknown(attribute)
         found.append(
-            _judge(guesser, encoded.rows(rows), y, len(classes), units, attribute.name, rng)
+            _judge(guesser, encoded.rows(rows), some_y, len(classes), units, attribute.name, rng)
         )
     # Bonferroni over the models; two statistics each are counted in `_judge`.
     best = min(found, key=lambda t: (t.chance, -t.accuracy))
-    chance = min(best.chance * len(found), 1.0)
-    return replace(best, chance=chance, tells=chance < level)
+    chance = best.chance * len(found)
+    doubt = ""
+    if groups is None:  # records of one group are not independent
+        some = encoded.rows(known)
+        exact = _exact(some, y, level / 2)
+        # Half of the level goes to the exact test.
+        by = "exact test" if exact < chance else best.by
+        chance, best = 2 * min(chance, exact), replace(best, by=by)
+        doubt = "" if chance < level else why_unchecked(some, y, attribute.name, LEVEL)
+    chance = min(chance, 1.0)
+    return replace(best, chance=chance, tells=chance < level, doubt=doubt)
+
+
+def _exact(encoded: EncodedColumn, y: Codes, level: float) -> float:
+    """The chance of the most surprising cell of values, or bins of values, and classes."""
+    tables = [encoded.codes + 1]
+    if encoded.kind != COMBINATION and encoded.distinct > 3 * BINS:
+        tables.append(binned(encoded))
+    each = level / len(tables)
+    return len(tables) * min(chance_of_cells(table, y, each) for table in tables)
 
 
 def _guessers(encoded: EncodedColumn) -> list[Guesser]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.records.attribute import Attribute
+from withhold.records.columns.bins import binned
 from withhold.records.columns.encode import EncodedColumn
 from withhold.records.columns.tells import COMBINATION, LEVEL, Telling, how_well_it_tells
 
@@ -18,7 +19,6 @@ SETS = 400  # combinations of columns up to which all are cross-fitted
 PAIRS, TRIPLES = 50_000, 20_000  # combinations that are tried at most
 WORK = 5e9  # cells and records counted for the combinations of one size, at most
 SCREEN = 0.01  # of more than SETS combinations, those with such a chi-squared are cross-fitted
-BINS = 6  # of a column of many values, in combinations
 
 
 def tells_together(
@@ -124,16 +124,6 @@ def _worst(encoded: EncodedColumn, attributes: Sequence[Attribute], seed: int) -
     found = [how_well_it_tells(encoded, a, seed=seed) for a in attributes]
     known = [t for t in found if t.checked]
     return min(known, key=lambda t: t.chance) if known else None
-
-
-def binned(encoded: EncodedColumn) -> Codes:
-    """Codes of a few values, or of bins by the place in sorted order; missing is a value."""
-    if encoded.distinct <= 3 * BINS:
-        return encoded.codes + 1
-    ordered = np.sort(encoded.codes[encoded.codes >= 0])
-    edges = ordered[(np.arange(1, BINS) * len(ordered)) // BINS]
-    place: Codes = np.searchsorted(edges, encoded.codes, side="right") + 1
-    return np.where(encoded.codes >= 0, place, 0)
 
 
 def _joined(codes: Sequence[Codes]) -> EncodedColumn:
