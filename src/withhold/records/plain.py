@@ -57,6 +57,8 @@ def plain_column(
 
 def plain_table(table: pa.Table, *, one_missing: bool = False) -> pa.Table:
     """A table of plain values; see `plain_column`."""
+    if not table.num_columns:
+        return table  # built anew, it would forget its length
     columns = [plain_column(c, one_missing=one_missing) for c in table.columns]
     return pa.table(columns, schema=plain_schema(table.schema))
 

@@ -138,7 +138,8 @@ class _Margins:
         self.stratum = pairs // most
         strata = int(stratum.max(initial=-1)) + 1
         self.different = np.bincount(self.stratum, minlength=strata).astype(np.float64)
-        self.inverse = np.bincount(self.stratum, 1 / self.count, minlength=strata)
+        inverse = np.bincount(self.stratum, 1 / self.count, minlength=strata)
+        self.inverse = inverse.astype(np.float64)
 
 
 def _log_pmf(count: Codes, row: Codes, column: Codes, n: int) -> FloatArray:
