@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from withhold.audit import pool
-from withhold.bench import find_recipe, power, release_leaks, run_recipe
+from withhold.bench import find_recipe, power, run_recipe
 from withhold.bench.rivals import logistic_probe
 from withhold.core.progress import Silent
-from withhold.datasets.worlds.leaky import LEAKY
 from withhold.datasets.worlds.planted import PLANTED
 
 
@@ -57,10 +56,6 @@ def test_what_it_writes_and_that_it_goes_on(tmp_path: Path, monkeypatch, capsys)
     monkeypatch.setattr(power, "FULL", (2,))
     monkeypatch.setattr(power, "without_leak", lambda seed: (True, seed == 0))
     monkeypatch.setattr(power, "without_leak_of_people", lambda seed: seed == 1)
-    small = {"extra_column": partial(LEAKY["extra_column"], 800)}
-    monkeypatch.setattr(release_leaks, "LEAKY", small)
-    monkeypatch.setattr(power, "CONTROLS", 2)
-    monkeypatch.setattr(power, "harmless_alarm", lambda seed: False)
     result = run_recipe(find_recipe("audit-power"), tmp_path, progress=Silent())
     assert (result.held, result.alarms, set(result.full.values())) == (2, 1, {1.0})
     assert result.people_alarms == 1
@@ -70,8 +65,6 @@ def test_what_it_writes_and_that_it_goes_on(tmp_path: Path, monkeypatch, capsys)
     assert "held the majority in 2 of 2 seeds" in text
     result.print()
     assert "of the way" in capsys.readouterr().out
-    assert "| extra column | 80.0 | yes | column" in text
-    assert "six harmless columns 0 were called readable" in text
     monkeypatch.setattr(power, "measure_leak", None)
     assert power.measure_power(tmp_path, progress=Silent()).leaks == result.leaks
 

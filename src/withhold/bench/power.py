@@ -17,13 +17,6 @@ import numpy as np
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.pool import run_all
-from withhold.bench.release_leaks import (
-    CONTROLS,
-    ReleaseLeak,
-    cells,
-    harmless_alarm,
-    measure_release_leaks,
-)
 from withhold.bench.rivals import RIVALS, Rival
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
@@ -94,8 +87,6 @@ class PowerResult:
     people_alarms: int  # the same with a release, people and linked records, by quick audits
     full: dict[str, float]  # accuracy on full leaks, by their number of classes
     seconds: float
-    releases: tuple[ReleaseLeak, ...] = ()  # leaks of whole releases
-    harmless_alarms: int = 0  # releases with harmless columns that were called readable
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and lines: the share of the way from majority to Bayes, in %."""
@@ -118,8 +109,7 @@ class PowerResult:
             f"Without a leak the interval held the majority in {self.held} of {seeds} seeds (aim:"
             f" 93 of 100), and {self.alarms} were called readable; with a release, a group column"
             f" and linked records {self.people_alarms} of {seeds} were (quick audits). Of a full"
-            f" leak was read: {full}. Of {CONTROLS} releases with six harmless columns"
-            f" {self.harmless_alarms} were called readable."
+            f" leak was read: {full}."
         )
 
     def to_markdown(self) -> str:
@@ -127,8 +117,7 @@ class PowerResult:
         header, lines = self.cells()
         rule = ["---"] + ["---:"] * (len(header) - 1)
         body = "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
-        more = _markdown(*cells(self.releases)) if self.releases else ""
-        return f"`withhold bench audit-power`\n\n{body}\n\n{more}\n\n{LEGEND} {self.controls}\n"
+        return f"`withhold bench audit-power`\n\n{body}\n\n{LEGEND} {self.controls}\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for a machine."""
@@ -139,8 +128,6 @@ class PowerResult:
         from withhold.bench.result import print_cells
 
         print_cells("The power of the audit", *self.cells(), f"{LEGEND} {self.controls}")
-        if self.releases:
-            print_cells("Leaks of whole releases", *cells(self.releases), "")
 
 
 LEGEND = (
@@ -168,8 +155,6 @@ def measure_power(output: Path, *, progress: Progress) -> PowerResult:
     }
     quiet = _over_seeds(without_leak, progress)
     people = _over_seeds(without_leak_of_people, progress)
-    releases = measure_release_leaks(seed=DRAWN[0], progress=progress)
-    alarms = _over_seeds(harmless_alarm, progress, CONTROLS)
     result = PowerResult(
         tuple(leaks),
         sum(held for held, _ in quiet),
@@ -178,8 +163,6 @@ def measure_power(output: Path, *, progress: Progress) -> PowerResult:
         sum(people),
         full,
         time.monotonic() - started,
-        releases,
-        sum(alarms),
     )
     write_bytes(output / "power.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
     write_bytes(output / "table.md", result.to_markdown().encode())
@@ -273,17 +256,9 @@ def as_data(world: World) -> Dataset:
     return Dataset.from_arrays(world.x, world.attributes)
 
 
-def _markdown(header: list[str], lines: list[list[str]]) -> str:
-    rule = ["---"] * len(header)
-    return "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
-
-
-def _over_seeds(
-    control: Callable[[int], R], progress: Progress, seeds: int | None = None
-) -> list[R]:
-    count = SEEDS if seeds is None else seeds
-    with progress.stage("audits without a leak", count * 3) as stage:
-        tasks = [(3.0, seed) for seed in range(count)]
+def _over_seeds(control: Callable[[int], R], progress: Progress) -> list[R]:
+    with progress.stage("audits without a leak", SEEDS * 3) as stage:
+        tasks = [(3.0, seed) for seed in range(SEEDS)]
         return [found for _, found in run_all(control, tasks, workers=None, stage=stage)]
 
 

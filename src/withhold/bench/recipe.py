@@ -53,8 +53,8 @@ class Recipe(BaseModel):
     name: str = ""
     title: str
     kind: Literal[
-        "table", "audits", "certified", "tradeoff", "external", "power", "soundness",
-        "elimination", "equal-proof", "speed",
+        "table", "audits", "certified", "tradeoff", "external", "power", "release-leaks",
+        "soundness", "elimination", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "media", "media-speed",
     ] = "table"  # fmt: skip
     data: str = ""

@@ -53,6 +53,7 @@ KINDS = {
     "certified": ("certified", "run_certified"),
     "tradeoff": ("tradeoff", "run_tradeoff"),
     "power": ("power", "measure_power"),
+    "release-leaks": ("release_leaks", "measure_release_leaks"),
     "soundness": ("soundness", "measure_soundness"),
     "elimination": ("elimination", "measure_elimination"),
     "equal-proof": ("equal_proof", "run_equal_proof"),
@@ -74,7 +75,7 @@ def run_recipe(recipe: Recipe, output: Path, *, progress: Progress) -> Any:
     if recipe.kind != "table":
         module, name = KINDS[recipe.kind]
         run = getattr(import_module(f"withhold.bench.{module}"), name)
-        alone = ("power", "soundness", "elimination", "memory")
+        alone = ("power", "release-leaks", "soundness", "elimination", "memory")
         needs_recipe = recipe.kind not in alone and not recipe.kind.endswith("speed")
         return run(*([recipe] if needs_recipe else []), output, progress=progress)
     return _run_table(recipe, output, progress)
