@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Real data for the tests marked `realdata`; they skip where the folder is missing.
 export WITHHOLD_DATA ?= ../shared/data
-# Two test processes share the cores; threads must not spin while they wait (see cli/main.py).
+# Two test processes share the cores; threads must not spin while they wait (see withhold/__init__.py).
 export OMP_WAIT_POLICY ?= PASSIVE
 
 .PHONY: demo test kills lint format clean
