@@ -9,6 +9,7 @@ import numpy as np
 
 from withhold.audit import evaluate
 from withhold.audit.attackers import Logistic, Mlp, Prior
+from withhold.audit.attackers.attacker import Attacker, FittedAttacker
 from withhold.audit.evidence import Evidence
 from withhold.datasets.worlds import World, gaussian
 from withhold.records.dataset import Dataset
@@ -73,7 +74,7 @@ def without_times(evidence: Evidence) -> dict[str, Any]:
 
 
 @dataclass
-class Spy:
+class Spy(Attacker):
     """An attacker that notes what it is shown, and knows nothing."""
 
     name: ClassVar[str] = "spy"
@@ -90,7 +91,7 @@ class Spy:
 
 
 @dataclass
-class Blind:
+class Blind(FittedAttacker):
     """A fitted attacker, or a model of somebody else's, that notes what it is asked about."""
 
     classes: int

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attackers.attacker import Attacker, FloatArray
+from withhold.audit.attackers.attacker import Attacker, FloatArray, State
 from withhold.audit.split import Parts
 from withhold.records.attribute import Attribute
 
 _SCORES = 20_000_000  # records x classes
-State = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +46,12 @@ class Attack:
             self.attribute.rows(val),
             seed=self.seed,
         )
-        state = getattr(fitted, "state", None)
         return Outcome(
             self.name,
             fitted.logits(x_val),
             fitted.logits(x_test),
             None if self.also is None else fitted.logits(self.also[test]),
-            None if state is None else state(),
+            fitted.state(),
             time.perf_counter() - started,
         )
 

@@ -140,9 +140,8 @@ class Columns:
         attribute = question.attribute.rows(self.rows)
         outcomes: list[Outcome] = []
         for one in _TOGETHER:
-            declines = getattr(one, "declines", None)
             k = len(attribute.classes)
-            if declines is None or declines(len(parts.train), x.shape[1], k) is None:
+            if one.declines(len(parts.train), x.shape[1], k) is None:
                 outcomes.append(Attack(one.name, one, x, attribute, parts, seed)())
         val, test = attribute.rows(parts.val), attribute.rows(parts.test)
         chosen, _ = choose([Reading.of(o, val) for o in outcomes], val)

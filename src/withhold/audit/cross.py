@@ -109,9 +109,8 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     for one in attackers:
         x = views.get(one.view, views["standard"])
-        declines = getattr(one, "declines", None)
         k = len(attribute.classes)
-        if declines is None or declines(len(parts.train), x.shape[1], k) is None:
+        if one.declines(len(parts.train), x.shape[1], k) is None:
             yield Attack(one.name, one, x, attribute, parts, seed)()
 
 

@@ -79,8 +79,7 @@ def _found(
     val, test = labels.rows(parts.val), labels.rows(parts.test)
     outcomes = []
     for one in _BRISK:
-        declines = getattr(one, "declines", None)
-        if declines is None or declines(len(parts.train), here.shape[1], k) is None:
+        if one.declines(len(parts.train), here.shape[1], k) is None:
             outcomes.append(Attack(one.name, one, here, labels, parts, seed)())
     chosen, _ = choose([Reading.of(o, val) for o in outcomes], val)
     units = None if parts.units is None else parts.units[parts.test]

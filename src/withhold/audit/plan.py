@@ -141,15 +141,14 @@ def fresh_attacks(
     n, k = len(question.parts.train), len(question.attribute.classes)
     for attacker in attackers:
         x = seen.view(attacker.view)
-        declines = getattr(attacker, "declines", None)
-        why = None if declines is None else declines(n, x.shape[1], k)
+        why = attacker.declines(n, x.shape[1], k)
         if why:
             declined[attacker.name] = why
             continue
         other = None if also is None else also.view(attacker.view)
         one = Attack(attacker.name, attacker, x, question.attribute, question.parts, seed, other)
         attacks.append(one)
-        if hasattr(attacker, "warm") and twice and one.cost < _AGAIN:
+        if attacker.starts_warm and twice and one.cost < _AGAIN:
             name = f"{attacker.name}-2"
             attacks.append(Attack(name, attacker, x, question.attribute, question.parts, seed + 1))
     if not attacks:
@@ -168,12 +167,11 @@ def warm_attacks(
 ) -> Iterator[Attack]:
     """Attacks that start from the models of the originals; `seen` is the release in their view."""
     for attacker in attackers:
-        warm = getattr(attacker, "warm", None)
         model = models.get(attacker.name)
-        if warm is not None and model is not None and model.state is not None:
+        if attacker.starts_warm and model is not None and model.state is not None:
             yield Attack(
                 f"{attacker.name}-warm",
-                warm(model.state),
+                attacker.warm(model.state),
                 seen.view(attacker.view),
                 question.attribute,
                 question.parts,
@@ -188,7 +186,7 @@ def ladder(quick: bool) -> tuple[Attacker, ...]:
 
 def models_of_originals(attackers: Sequence[Attacker]) -> tuple[Attacker, ...]:
     """Those that also serve as models of the original data; all where none says so."""
-    raw = tuple(a for a in attackers if getattr(a, "raw", False))
+    raw = tuple(a for a in attackers if a.raw)
     return raw or tuple(attackers)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -12,25 +13,41 @@ from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
+State = Mapping[str, npt.NDArray[Any]]
 # What an attacker is shown: features standardised, or (where there are many) their first principal
 # directions, or the released numbers as they are. Each is computed once and shared.
 ViewName = Literal["standard", "reduced", "raw"]
 
 
 class Prediction(Protocol):
-    """A fitted attacker."""
+    """Whatever scores classes: a fitted attacker, or a model that a method left frozen."""
 
     def logits(self, x: FloatArray) -> FloatArray:
         """Scores of each class, (n, k), for features (n, d): log-probabilities up to a constant;
         of a multi-label attribute the log odds of each label."""
 
 
-class Attacker(Protocol):
+class FittedAttacker(ABC):
+    """What an attacker learned."""
+
+    @abstractmethod
+    def logits(self, x: FloatArray) -> FloatArray:
+        """As of a `Prediction`."""
+
+    def state(self) -> State | None:
+        """What another fit can start from; None where none can."""
+        return None
+
+
+class Attacker(ABC):
     """Learns an attribute on train, is chosen on val; never sees test."""
 
     name: ClassVar[str]
     view: ClassVar[ViewName]
+    raw: ClassVar[bool] = False  # whether it also serves as a model of the originals
+    starts_warm: ClassVar[bool] = False  # whether it can start from the state of a fitted one
 
+    @abstractmethod
     def fit(
         self,
         x: FloatArray,
@@ -39,11 +56,21 @@ class Attacker(Protocol):
         attribute_val: Attribute,
         *,
         seed: int,
-    ) -> Prediction:
+    ) -> FittedAttacker:
         """Fit on (x, attribute), choose settings on val; missing labels are masked."""
 
+    @abstractmethod
     def cost(self, n: int, d: int, classes: int) -> float:
         """About how many seconds a fit takes on one core: for the order and the time left."""
+
+    def declines(self, n: int, d: int, classes: int) -> str | None:
+        """Why it does not take on n records of d features and so many classes; None if it does."""
+        del n, d, classes
+        return None
+
+    def warm(self, state: State) -> Attacker:
+        """The same attacker, starting from the state of a fitted one."""
+        raise NotImplementedError(f"{self.name} cannot start from {len(state)} arrays")
 
 
 A = TypeVar("A")

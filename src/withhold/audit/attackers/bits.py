@@ -8,7 +8,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, per_label
+from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
+    FloatArray,
+    ViewName,
+    attacker,
+    per_label,
+)
 from withhold.audit.attackers.logistic import LinearPrediction, fit_linear
 from withhold.records.attribute import Attribute
 
@@ -19,7 +26,7 @@ Places = npt.NDArray[np.int64]  # (m, 2): feature and bit
 
 @attacker
 @dataclass(frozen=True)
-class Bits:
+class Bits(Attacker):
     """Logistic regression on those bits of the float32 features that differ most between classes.
 
     Features (n, d) have 32 d bits. Each is ranked by the chi-squared statistic of its table with
@@ -56,7 +63,7 @@ class Bits:
 
 
 @dataclass(frozen=True, eq=False)
-class BitsPrediction:
+class BitsPrediction(FittedAttacker):
     """Chosen bits and a linear map on them; one of each for every label."""
 
     places: tuple[Places, ...]

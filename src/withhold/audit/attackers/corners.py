@@ -12,7 +12,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attackers.attacker import FloatArray, ViewName, log_shares
+from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
+    FloatArray,
+    ViewName,
+    log_shares,
+)
 from withhold.records.attribute import Attribute
 
 _WIDEST = 128
@@ -20,7 +26,7 @@ _FEWEST = 12
 
 
 @dataclass(frozen=True)
-class Corners:
+class Corners(Attacker):
     """For each class the ends of features in which some other feature goes with it best.
 
     The ends are the `shares` highest and lowest values. Within an end of m records the score of a
@@ -81,7 +87,7 @@ class _Rule:
 
 
 @dataclass(frozen=True, eq=False)
-class CornersPrediction:
+class CornersPrediction(FittedAttacker):
     """Rules for a few records; the shares of the classes for all others."""
 
     rules: tuple[_Rule, ...]

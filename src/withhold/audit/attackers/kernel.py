@@ -8,14 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, per_label
+from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
+    FloatArray,
+    ViewName,
+    attacker,
+    per_label,
+)
 from withhold.audit.attackers.logistic import LinearPrediction, fit_linear
 from withhold.records.attribute import Attribute
 
 
 @attacker
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(Attacker):
     """exp(-|x - l|² / 2σ²) to some records l of train; σ is chosen on val.
 
     σ is a multiple of the median distance between records. Ridge regression, which has a closed
@@ -71,7 +78,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelPrediction:
+class KernelPrediction(FittedAttacker):
     """Landmarks and a linear map on the similarities to them."""
 
     features: _Features

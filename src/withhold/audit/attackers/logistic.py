@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
     FloatArray,
     ViewName,
     attacker,
@@ -21,7 +23,7 @@ from withhold.records.attribute import Attribute
 
 @attacker
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(Attacker):
     """Multinomial logistic regression; the strength of its L2 penalty is chosen on val."""
 
     name: ClassVar[str] = "logistic"
@@ -52,7 +54,7 @@ class Logistic:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearPrediction:
+class LinearPrediction(FittedAttacker):
     """A linear map for a categorical attribute, or one for each label."""
 
     heads: tuple[tuple[FloatArray, FloatArray], ...]  # (d, k) and (k,) each

@@ -17,7 +17,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker
+from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
+    FloatArray,
+    ViewName,
+    attacker,
+)
 from withhold.learn.losses.similarity import masked_cross_entropy
 from withhold.learn.nets.attribute import AttributeNet
 from withhold.learn.nets.device import pick_device
@@ -35,12 +41,13 @@ from withhold.records.attribute import Attribute
 
 
 @dataclass(frozen=True)
-class Mlp:
+class Mlp(Attacker):
     """d-hidden-k with batch norm, AdamW, cosine; the best epoch on val is kept."""
 
     name: ClassVar[str] = "mlp"
     view: ClassVar[ViewName] = "standard"
     raw: ClassVar[bool] = True  # also a model of the originals
+    starts_warm: ClassVar[bool] = True
     hidden: tuple[int, ...] = (512, 256)
     epochs: int = 16
     steps: int = 1500
@@ -138,7 +145,7 @@ class MlpLarge(Mlp):
 
 
 @dataclass(frozen=True, eq=False)
-class MlpPrediction:
+class MlpPrediction(FittedAttacker):
     """The fitted network."""
 
     network: AttributeNet

@@ -9,13 +9,20 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, log_shares
+from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
+    FloatArray,
+    ViewName,
+    attacker,
+    log_shares,
+)
 from withhold.records.attribute import Attribute
 
 
 @attacker
 @dataclass(frozen=True)
-class Nearest:
+class Nearest(Attacker):
     """Euclidean neighbours in the reduced view; how many of them vote is chosen on val."""
 
     name: ClassVar[str] = "nearest"
@@ -53,7 +60,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, eq=False)
-class NearestPrediction:
+class NearestPrediction(FittedAttacker):
     """The records of train and their labels."""
 
     x: FloatArray

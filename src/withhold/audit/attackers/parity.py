@@ -8,7 +8,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, per_label
+from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
+    FloatArray,
+    ViewName,
+    attacker,
+    per_label,
+)
 from withhold.audit.attackers.logistic import LinearPrediction, fit_linear
 from withhold.records.attribute import Attribute
 
@@ -18,7 +25,7 @@ Array = npt.NDArray[np.float64]
 
 @attacker
 @dataclass(frozen=True)
-class Parity:
+class Parity(Attacker):
     """Logistic regression on the products of signs that go best with each class.
 
     With b_j = 1 where feature j is above its median, the correlations of a class with all 2^d
@@ -63,7 +70,7 @@ class Parity:
 
 
 @dataclass(frozen=True, eq=False)
-class ParityPrediction:
+class ParityPrediction(FittedAttacker):
     """Sets of features and a linear map on their products; one of each for every label."""
 
     median: FloatArray

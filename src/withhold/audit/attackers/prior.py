@@ -7,13 +7,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, log_shares
+from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
+    FloatArray,
+    ViewName,
+    attacker,
+    log_shares,
+)
 from withhold.records.attribute import Attribute
 
 
 @attacker
 @dataclass(frozen=True)
-class Prior:
+class Prior(Attacker):
     """log P(s), counted on train."""
 
     name: ClassVar[str] = "prior"
@@ -37,7 +44,7 @@ class Prior:
 
 
 @dataclass(frozen=True, eq=False)
-class PriorPrediction:
+class PriorPrediction(FittedAttacker):
     """The same answer to everything."""
 
     shares: FloatArray  # (k,)

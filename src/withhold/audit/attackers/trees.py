@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
     FloatArray,
     ViewName,
     attacker,
@@ -21,7 +23,7 @@ from withhold.records.attribute import Attribute
 
 @attacker
 @dataclass(frozen=True)
-class Trees:
+class Trees(Attacker):
     """scikit-learn's histogram boosting; stops when val no longer improves.
 
     A round grows one tree a class, so that many classes on many features would take hours. Of more
@@ -91,7 +93,7 @@ class Trees:
 
 
 @dataclass(frozen=True, eq=False)
-class TreesPrediction:
+class TreesPrediction(FittedAttacker):
     """Boosted trees for a categorical attribute, or for each label."""
 
     models: tuple[tuple[npt.NDArray[np.int64], Any, npt.NDArray[np.int64], FloatArray], ...]

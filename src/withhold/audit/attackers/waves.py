@@ -8,7 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attackers.attacker import FloatArray, ViewName, attacker, per_label
+from withhold.audit.attackers.attacker import (
+    Attacker,
+    FittedAttacker,
+    FloatArray,
+    ViewName,
+    attacker,
+    per_label,
+)
 from withhold.audit.attackers.trees import Trees
 from withhold.records.attribute import Attribute
 
@@ -19,7 +26,7 @@ Array = npt.NDArray[np.float64]
 
 @attacker
 @dataclass(frozen=True)
-class Waves:
+class Waves(Attacker):
     """Trees on the phases of the frequencies at which the classes differ most.
 
     For a feature u scaled to 0..1 and a class c of share p, the periodogram
@@ -87,7 +94,7 @@ class Waves:
 
 
 @dataclass(frozen=True, eq=False)
-class WavesPrediction:
+class WavesPrediction(FittedAttacker):
     """The scale of the features, the chosen frequencies, and trees on their phases."""
 
     low: Array
