@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns.bins import binned
+from withhold.records.columns.bins import binned, looks
 from withhold.records.columns.encode import EncodedColumn
+from withhold.records.columns.exact import chance_of_squares
+from withhold.records.columns.joint import single_labels
 from withhold.records.columns.significance import chance_of_gain
 from withhold.records.columns.tells import FEWEST, LEVEL
 
@@ -23,41 +26,55 @@ def tells_beside(
     encoded: Mapping[str, EncodedColumn],
     attributes: Sequence[Attribute],
     *,
+    most: int = 200,
     seed: int = 0,
 ) -> dict[str, str]:
     """The columns that add to what the released code tells: {column: attribute}.
 
     A certificate bounds what the code alone tells. Where gender is balanced within every code, but
-    not within the records of a code that share an accent, the accent beside the code tells.
-    code: (n,). The level is divided by the number of columns and attributes.
+    not within the records of a code that share an accent, the accent beside the code tells. Tried
+    are single columns (in bins and value by value) and pairs of the first `most` columns; of a pair
+    that tells, the second is named. Half of the level goes to the columns and half to the pairs.
+    code: (n,).
     """
     found: dict[str, str] = {}
-    labels = [part for a in attributes for part in _parts(a)]
-    level = LEVEL / max(len(encoded) * len(labels), 1)
+    labels = [a for a in single_labels(attributes) if a.known.sum() >= FEWEST]
+    level = LEVEL / 2 / max(len(encoded) * len(labels), 1)
     for name, column in encoded.items():
-        for attribute in labels:
-            if _chance(code, binned(column), attribute, seed) < level:
-                found[name] = attribute.name
+        values = looks(column)
+        # Two tests for each way of looking at the values.
+        each = level / (2 * len(values))
+        for a in labels:
+            if any(_chance(code, v, a, each, seed) < each for v in values):
+                found[name] = a.name
+                break
+    left = {n: binned(c) for n, c in list(encoded.items())[:most] if n not in found}
+    pairs = list(combinations(left, 2))
+    level = LEVEL / 2 / max(len(pairs) * len(labels), 1)
+    for one, two in pairs:
+        if one in found or two in found:
+            continue
+        value = left[one] * (int(left[two].max(initial=0)) + 1) + left[two]
+        for a in labels:
+            known = a.known
+            y = a.codes[known]
+            if chance_of_squares(value[known], y, code[known], level=level, seed=seed) < level:
+                found[two] = a.name
                 break
     return found
 
 
-def _parts(attribute: Attribute) -> list[Attribute]:
-    if not attribute.multilabel:
-        return [attribute]
-    return [
-        Attribute(attribute.name, "categorical", ("0", "1"), attribute.codes[:, i])
-        for i in range(len(attribute.classes))
-    ]
-
-
-def _chance(code: Codes, value: Codes, attribute: Attribute, seed: int) -> float:
-    """The chance of the gain in log-probability of the class that (code, value) has over code."""
+def _chance(code: Codes, value: Codes, attribute: Attribute, level: float, seed: int) -> float:
+    """The smaller chance of two: chi-squared within the codes, and a gain in log-probability."""
     known = attribute.known
-    if known.sum() < FEWEST:
-        return 1.0
-    classes, y = np.unique(attribute.codes[known], return_inverse=True)
-    code, value, k = code[known], value[known], len(classes)
+    _, y = np.unique(attribute.codes[known], return_inverse=True)
+    squares = chance_of_squares(value[known], y, code[known], level=level, seed=seed)
+    return min(squares, _chance_of_gain(code[known], value[known], y, seed))
+
+
+def _chance_of_gain(code: Codes, value: Codes, y: Codes, seed: int) -> float:
+    """The chance of the gain in log-probability of the class that (code, value) has over code."""
+    k = int(y.max(initial=0)) + 1
     _, pair = np.unique(np.stack([code, value], axis=1), axis=0, return_inverse=True)
     _, code = np.unique(code, return_inverse=True)
     pair, code = pair.reshape(-1), code.reshape(-1)

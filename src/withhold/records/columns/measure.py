@@ -13,10 +13,12 @@ import pyarrow as pa
 from withhold.records.attribute import Attribute
 from withhold.records.columns.beside import tells_beside
 from withhold.records.columns.encode import EncodedColumn, encode_column
+from withhold.records.columns.joint import tells_a_pair, with_joint
 from withhold.records.columns.known_values import value_digests
 from withhold.records.columns.rules import structural_reason, uncheckable
-from withhold.records.columns.tells import Telling, how_well_it_tells, is_copy
-from withhold.records.columns.together import tells_together
+from withhold.records.columns.tells import LEVEL, Telling, how_well_it_tells, is_copy
+from withhold.records.columns.together import columns_to_pair, tells_together
+from withhold.records.columns.unlabelled import why_not_covered
 from withhold.records.plain import plain_column, plain_type
 
 Codes = npt.NDArray[np.int64]
@@ -55,8 +57,10 @@ def measure_columns(
     attributes: the suppressed ones, on the same records; x: (m, d) the features of the first m;
     code: (m,) what a release of codes makes of them, which no column may add to.
     With `groups`, a column is tried on other records and on other groups: an attacker may know
-    other records of the same people.
+    other records of the same people. Several attributes count together too: a column may tell
+    nothing of each and all of whether they are alike.
     """
+    joined = with_joint(attributes)
     found: dict[str, Measured] = {}
     open_: dict[str, EncodedColumn] = {}
     for name in table.column_names:
@@ -78,22 +82,23 @@ def measure_columns(
             first = np.arange(len(x))  # a sample holds lists for these records alone
             few = None if groups is None else groups[first]
             found[name] = _alone(
-                encoded.rows(first), [a.rows(first) for a in attributes], few, seed
+                encoded.rows(first), [a.rows(first) for a in joined], few, seed
             )
         else:
-            found[name] = _alone(encoded, attributes, groups, seed)
+            found[name] = _alone(encoded, joined, groups, seed)
         if found[name].harmless:
             open_[name] = encoded
     if code is not None and len(code):
         first = np.arange(len(code))
-        known = [a.rows(first) for a in attributes]
+        known = [a.rows(first) for a in joined]
         some = {n: e.rows(first) for n, e in open_.items()}
-        for name, attribute in tells_beside(code, some, known, seed=seed).items():
+        most = columns_to_pair(some, known)
+        for name, attribute in tells_beside(code, some, known, most=most, seed=seed).items():
             del open_[name]
             found[name] = Measured("together", f"tells '{attribute}' together with the code")
     if len(open_) > 1:
         alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
-        for name, told in tells_together(open_, attributes, alone, seed=seed).items():
+        for name, told in tells_together(open_, joined, alone, seed=seed).items():
             if told is None:
                 why = "could not be checked: too many columns to try them in pairs"
                 found[name] = Measured("untried", why)
@@ -163,7 +168,12 @@ def _alone(
     if tells:
         worst = max(tells, key=lambda t: t.accuracy)
         return Measured("tells", in_words(worst), worst)
+    pair = tells_a_pair(encoded, attributes, LEVEL, seed=seed)
+    if pair is not None:
+        return Measured("tells", f"tells '{pair}' together")
     doubt = next((t.doubt for t in found if t.doubt), None)
+    for attribute in attributes:
+        doubt = doubt or why_not_covered(encoded, attribute, seed=seed)
     if doubt is not None:
         return Measured("unchecked", doubt)
     least = min(found, key=lambda t: t.chance, default=None)

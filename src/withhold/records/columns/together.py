@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns.bins import binned
+from withhold.records.columns.bins import binned, looks
 from withhold.records.columns.encode import EncodedColumn
 from withhold.records.columns.tells import COMBINATION, LEVEL, Telling, how_well_it_tells
 
@@ -18,6 +18,7 @@ Codes = npt.NDArray[np.int64]
 SETS = 400  # combinations of columns up to which all are cross-fitted
 PAIRS, TRIPLES = 50_000, 20_000  # combinations that are tried at most
 WORK = 5e9  # cells and records counted for the combinations of one size, at most
+FULL = 5  # records for each cell from which columns are joined by their own values
 SCREEN = 0.01  # of more than SETS combinations, those with such a chi-squared are cross-fitted
 
 
@@ -31,7 +32,7 @@ def tells_together(
     """The columns to leave out so that the others tell nothing together: {column: what it added}.
 
     Tried are all pairs and, while there are few, all triples (values joined; many values in six
-    bins by rank), and all columns at once (every encoded part, with trees and a linear model). From
+    bins by rank and, with records enough, by themselves), and all columns at once (every encoded part, with trees and a linear model). From
     a set that tells, the column that tells most alone is left out, and the rest is tried again.
     A third of the level goes to the pairs, the triples and the whole, divided by their number.
     Where there are too many pairs to try, the last columns are left out with None.
@@ -72,12 +73,27 @@ def telling_sets(
         for names in combinations(list(left), size):
             if not set(names) <= set(left):
                 continue
-            codes = [bins[n] for n in names]
-            if tried > SETS and not any(_dependent(codes, y) for y in labels):
-                continue
-            told = _worst(_joined(codes), attributes, seed)
-            if told is not None and told.chance < LEVEL / 3 / tried:
-                yield names, told
+            for codes in _views(names, left, bins):
+                if tried > SETS and not any(_dependent(codes, y) for y in labels):
+                    continue
+                told = _worst(_joined(codes), attributes, seed)
+                if told is not None and told.chance < LEVEL / 3 / tried / 2:
+                    yield names, told
+                    break
+
+
+def _views(
+    names: Sequence[str], columns: Mapping[str, EncodedColumn], bins: Mapping[str, Codes]
+) -> Iterator[list[Codes]]:
+    """The columns in bins and, where records are enough to fill the cells, by their own values."""
+    coarse = [bins[n] for n in names]
+    yield coarse
+    fine = [looks(columns[n])[-1] for n in names]
+    cells = np.prod([int(f.max(initial=0)) + 1 for f in fine])
+    if cells * FULL <= len(fine[0]) and any(
+        f.max(initial=0) != c.max(initial=0) for f, c in zip(fine, coarse, strict=True)
+    ):
+        yield fine
 
 
 def columns_to_pair(encoded: Mapping[str, EncodedColumn], attributes: Sequence[Attribute]) -> int:
