@@ -132,6 +132,24 @@ def test_every_column_is_listed_attacked_or_not(tmp_path):
     assert "(row order)" in kinds
 
 
+def test_a_column_of_rows_without_a_label_is_not_called_attacked(tmp_path):
+    """`said` is the label of the rows that have none: an attack on the others cannot see it."""
+    made = harmless(800, seed=2)
+    label = np.array(made.attributes["label"].to_pylist(), object)
+    gone = np.random.default_rng(0).random(800) < 0.3
+    said = pa.array(np.where(gone, label, None).tolist())
+    place = made.attributes.column_names.index("label")
+    kept = pa.array(np.where(gone, None, label).tolist())
+    attributes = made.attributes.set_column(place, "label", kept)
+    columns = made.columns.append_column("said", said)
+    more = LeakyRelease(made.original, attributes, made.release, columns, 0.5, "")
+    found = {c.name: c for c in audited(more, tmp_path).columns}
+    assert not found["said"].attacked
+    assert "attacked on labelled rows only" in found["said"].why_not
+    assert f"{gone.sum()} rows without a label of 'label'" in found["said"].why_not
+    assert found["age"].attacked
+
+
 def test_without_a_leak_nobody_cries_wolf(tmp_path):
     readable = [audited(harmless(600, seed=s), tmp_path).attributes["label"] for s in range(4)]
     assert sum(a.readable for a in readable) <= 1

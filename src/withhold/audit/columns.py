@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,8 +152,10 @@ class Columns:
         )
         return Tier(**found.model_dump(), attacker=chosen.best.name)
 
-    def summary(self, read: dict[str, dict[str, ColumnRead]]) -> tuple[Column, ...]:
-        """Every column of the release, attacked or not, and what it tells of each attribute."""
+    def summary(
+        self, read: dict[str, dict[str, ColumnRead]], doubts: Mapping[str, str] | None = None
+    ) -> tuple[Column, ...]:
+        """Every column, attacked or not, and what it tells; doubts: why an attack is not enough."""
         kinds = {n: one.kind for n, one in self.encoded.items()}
         if self.place is not None:
             kinds[order.NAME] = "place in the file"
@@ -163,11 +165,13 @@ class Columns:
         for name in kinds:
             tells = {a: columns[name] for a, columns in read.items() if name in columns}
             why = "" if tells or not read else "too few labelled records"
+            if not any(one.tells for one in tells.values()):
+                why = (doubts or {}).get(name, why)
             found.append(
                 Column(
                     name=name,
                     kind=kinds[name],
-                    attacked=bool(tells),
+                    attacked=bool(tells) and not why,
                     why_not=why if read else "nothing was named to be suppressed",
                     tells=tells,
                 )

@@ -21,6 +21,7 @@ from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question, Seen
 from withhold.audit.pool import run_all, work
 from withhold.audit.split import Split
+from withhold.audit.unlabelled_columns import not_covered
 from withhold.audit.views import Views
 from withhold.core.progress import Progress
 from withhold.records.dataset import Dataset
@@ -87,7 +88,10 @@ def look_wider(
         if columns is not None:
             read[q.name], together = results[each * i + 2]
             found[q.name] |= {"columns": together, "column": worst_column(read[q.name])}
-    return WiderLook(found, () if columns is None else (*columns.summary(read), *beside), same)
+    if columns is None:
+        return WiderLook(found, (), same)
+    doubts = not_covered(columns.encoded, columns.rows, wanted, seed=seed)
+    return WiderLook(found, (*columns.summary(read, doubts), *beside), same)
 
 
 def _smallest(q: Question, x: Any, seed: int) -> float | None:

@@ -5,6 +5,7 @@ from withhold.records.columns.known_values import only_known_values
 from withhold.records.columns.measure import Measured, describe_columns, kind_of, measure_columns
 from withhold.records.columns.tells import Telling, how_well_it_tells, is_copy
 from withhold.records.columns.together import columns_to_pair, telling_sets
+from withhold.records.columns.unlabelled import why_not_covered
 
 __all__ = [
     "EncodedColumn",
@@ -19,4 +20,5 @@ __all__ = [
     "measure_columns",
     "only_known_values",
     "telling_sets",
+    "why_not_covered",
 ]

@@ -81,9 +81,7 @@ def measure_columns(
         if pa.types.is_nested(column.type) and x is not None and len(x) < len(encoded):
             first = np.arange(len(x))  # a sample holds lists for these records alone
             few = None if groups is None else groups[first]
-            found[name] = _alone(
-                encoded.rows(first), [a.rows(first) for a in joined], few, seed
-            )
+            found[name] = _alone(encoded.rows(first), [a.rows(first) for a in joined], few, seed)
         else:
             found[name] = _alone(encoded, joined, groups, seed)
         if found[name].harmless:

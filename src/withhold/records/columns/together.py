@@ -32,8 +32,9 @@ def tells_together(
     """The columns to leave out so that the others tell nothing together: {column: what it added}.
 
     Tried are all pairs and, while there are few, all triples (values joined; many values in six
-    bins by rank and, with records enough, by themselves), and all columns at once (every encoded part, with trees and a linear model). From
-    a set that tells, the column that tells most alone is left out, and the rest is tried again.
+    bins by rank and, with records enough, by themselves), and all columns at once (every encoded
+    part, with trees and a linear model). From a set that tells, the column that tells most alone is
+    left out, and the rest is tried again.
     A third of the level goes to the pairs, the triples and the whole, divided by their number.
     Where there are too many pairs to try, the last columns are left out with None.
     alone: {column: the chance of what it tells alone}.

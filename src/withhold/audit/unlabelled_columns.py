@@ -1,0 +1,27 @@
+"""Columns of a release that labelled records alone cannot speak for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from withhold.audit.plan import Question
+from withhold.audit.split import Rows
+from withhold.records.columns import EncodedColumn, why_not_covered
+
+
+def not_covered(
+    encoded: Mapping[str, EncodedColumn], rows: Rows, questions: Sequence[Question], *, seed: int
+) -> dict[str, str]:
+    """Why an attack on the labelled records says nothing of the others: {column: reason}.
+
+    encoded: the columns on `rows` of the paired records.
+    """
+    found: dict[str, str] = {}
+    for question in questions:
+        attribute = question.attribute.rows(rows)
+        for name, one in encoded.items():
+            why = None if name in found else why_not_covered(one, attribute, seed=seed)
+            if why is not None:
+                fact = why.removeprefix("could not be checked: ")
+                found[name] = f"attacked on labelled rows only; {fact}"
+    return found
