@@ -144,7 +144,7 @@ def test_what_was_saved_comes_back(bundle: Bundle, saved: Path) -> None:
 
 
 def test_a_release_is_without_the_suppressed_labels_unless_asked(bundle: Bundle) -> None:
-    data = mixed()
+    data = mixed(400)
     release = bundle.release(data)
     assert "secret" not in release.table.column_names
     assert "secret" not in release.schema.names
@@ -343,9 +343,9 @@ def test_a_place_that_is_not_there_is_the_users_error(bundle: Bundle, tmp_path: 
 
 def test_a_release_has_no_suppressed_column_however_the_data_was_read() -> None:
     rng = np.random.default_rng(0)
-    flags = {f"t{i}": rng.integers(0, 2, 60) for i in range(2)}
-    columns = flags | {"digit": np.arange(60) % 3}
-    x = rng.standard_normal((60, 4))
+    flags = {f"t{i}": rng.integers(0, 2, 240) for i in range(2)}
+    columns = flags | {"digit": np.arange(240) % 3}
+    x = rng.standard_normal((240, 4))
     gathered = Dataset.from_arrays(x, columns, multilabel={"tags": ["t0", "t1"]})
     bundle = fit_bundle(gathered, Roles.of("tags"), method="constant")
     apart = bundle.release(Dataset.from_arrays(x, columns))

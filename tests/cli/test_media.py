@@ -104,7 +104,7 @@ def test_labels_and_names_stay_where_asked(blur: Path, cli: Run) -> None:
 
 def test_labels_that_give_the_suppressed_away_are_named(spot: Path, cli: Run) -> None:
     """`alias` is the person, `path_of` names it; a label may be called x."""
-    n = 80
+    n = 160
     media = [picture_bytes(noisy(i)) for i in range(n)]
     person = [f"p{i % 4}" for i in range(n)]
     table: dict[str, Any] = {"png": media, "person": person, "alias": [p[::-1] for p in person]}
