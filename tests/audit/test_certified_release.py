@@ -201,7 +201,7 @@ def test_numbers_of_codes_are_counted_too(data, bundle, release):
     assert stated.recounted <= stated.release.one <= stated.recounted + 0.05
     lie = edited(release.certificate, release={"one": 0.5})
     with pytest.raises(UserError, match="from one row"):
-        quick(data, data.with_features(numbers), lie, same_order=True)
+        quick(data, released, lie, same_order=True)
 
 
 def test_several_labels_are_checked_one_by_one():
