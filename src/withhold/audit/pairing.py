@@ -81,6 +81,7 @@ def pair(
     column that only numbers the rows of both files is an id only where the records agree.
     """
     notes: list[str] = []
+    vouched = same_order
     if by is not None:
         for data in (original, release):
             if by not in data.table.column_names:
@@ -113,7 +114,7 @@ def pair(
             release = release.rows(order)
             notes.append(f"records were in another order; matched by column '{name}'")
     told = check_common(original, release, FILE if same_order and name is None else name)
-    if numbers and not told:
+    if numbers and not told and not vouched:
         refuse_row_numbers(original, release, str(name))
     found = Pair(original, release, tuple(notes), released, order)
     if listed and not told and found.same_space:

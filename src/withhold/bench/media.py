@@ -191,6 +191,7 @@ def _row(
         roles.preserve,
         hidden=hidden,
         id=None if release is None else RECORD,
+        same_order=release is not None,  # the numbers of the records are those of one collection
         attackers=ATTACKERS,
         order_counts=False,
         seed=recipe.seed,

@@ -62,8 +62,14 @@ class ReleasedDataset(Dataset):
         index = np.flatnonzero(rows) if rows.dtype == bool else np.asarray(rows, np.int64)
         some = super().rows(index)
         assert isinstance(some, ReleasedDataset)
-        # A certificate is about all of the rows.
-        return replace(some, original_rows=self.original_rows[index], certificate=None)
+        # A certificate is about all of the rows, and so is the digest of their original.
+        whole = len(np.unique(index)) == len(index) == len(self)
+        return replace(
+            some,
+            original_rows=self.original_rows[index],
+            original_digest=self.original_digest if whole else None,
+            certificate=None,
+        )
 
     def write(self, path: str | Path) -> None:
         """Write to Parquet, CSV or npz, by suffix, with the list of original rows beside it."""
