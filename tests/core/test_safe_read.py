@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.core.safe_read import check_regular, open_regular, parse_json, read_bounded
+from withhold.core.safe_read import (
+    check_regular,
+    open_regular,
+    parse_json,
+    read_bounded,
+    read_json,
+)
 
 
 @pytest.fixture(params=["device", "pipe", "socket", "folder"])
@@ -73,3 +79,8 @@ def test_documents_that_are_read():
     assert parse_json('{"a": ["\\ud83d\\ude00", "ä", 1.5, null]}', "d") == {
         "a": ["😀", "ä", 1.5, None]
     }
+
+
+def test_a_document_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"there is no file .*r\.certificate\.json"):
+        read_json(tmp_path / "r.certificate.json", 100)

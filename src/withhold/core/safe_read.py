@@ -65,7 +65,10 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 def read_json(path: Path, most: int) -> Any:
     """The document of a JSON file of at most `most` bytes; see `parse_json`."""
-    return parse_json(read_bounded(path, most), str(path))
+    try:
+        return parse_json(read_bounded(path, most), str(path))
+    except FileNotFoundError as error:
+        raise UserError(f"there is no file {path}") from error
 
 
 def parse_json(data: bytes | str, name: str) -> Any:

@@ -104,7 +104,9 @@ def test_gzip_cut_short(tmp_path):
 
 
 def test_mistakes(tmp_path):
-    assert "is not separated by commas" in said(tmp_path, "a;b\n1;2\n")
+    assert "has 3 fields where the header has 2; put fields that contain semicolons" in said(
+        tmp_path, "a;b\n1;2;3\n"
+    )
     assert "save it as UTF-8" in said(tmp_path, b"a,b\n\xe9,1\n")
     assert "has no rows" in said(tmp_path, "a,b\n")
     assert "has no rows" in said(tmp_path, "a,b")
@@ -131,3 +133,13 @@ def test_categories_and_halves(tmp_path, write, read):
         )
     )
     assert got.to_pydict() == {"c": ["u", None], "h": [1.5, None]}
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+def test_fields_may_be_separated_by_other_signs(tmp_path, sign):
+    """A sign in a quoted name or value separates nothing."""
+    path = tmp_path / "t.csv"
+    rows = [["a", '"b, c; d"', "e"], ["1", '"x, y; z"', "2.5"], ["2", "w", ""]]
+    path.write_text("\n".join(sign.join(row) for row in rows) + "\n")
+    table = pa.Table.from_batches(list(open_source(path).batches()))
+    assert table.to_pydict() == {"a": [1, 2], "b, c; d": ["x, y; z", "w"], "e": [2.5, None]}

@@ -219,6 +219,8 @@ def _named(schema: pa.Schema, spec: str | Sequence[str], name: str) -> list[str]
             raise UserError(f"features of {name} are named by text, not by {part!r}")
         if part in schema.names:
             found.add(part)
+        elif len(spaced := [c for c in schema.names if c.strip() == part.strip() != ""]) == 1:
+            found.add(spaced[0])  # a name with spaces around it, as spreadsheets have them
         elif not part:
             continue
         elif any(sign in part for sign in "*?["):
