@@ -68,7 +68,7 @@ def read_json(path: Path, most: int) -> Any:
     try:
         return parse_json(read_bounded(path, most), str(path))
     except FileNotFoundError as error:
-        raise UserError(f"there is no file {path}") from error
+        raise UserError(f"{path} cannot be read: there is no such file") from error
 
 
 def parse_json(data: bytes | str, name: str) -> Any:
