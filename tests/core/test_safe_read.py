@@ -82,5 +82,7 @@ def test_documents_that_are_read():
 
 
 def test_a_document_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"r\.certificate\.json cannot be read: there is no such file"):
+    with pytest.raises(
+        UserError, match=r"r\.certificate\.json cannot be read: there is no such file"
+    ):
         read_json(tmp_path / "r.certificate.json", 100)
