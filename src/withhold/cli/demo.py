@@ -11,7 +11,7 @@ import typer
 from withhold.cli.options import Json, Quiet, choose_progress, print_json
 from withhold.core.errors import UserError
 
-# Short enough for two minutes on two cores; the same settings as anyone would write in YAML.
+# Short enough for a few minutes on two cores; the same settings as anyone would write in YAML.
 MASS = {
     "epochs": 14,
     "attribute_model": {"epochs": 12},
