@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from withhold.actions.fit import fit_bundle
 from withhold.audit.pairing import matching, pair
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
-from withhold.records.roles import Roles
 from withhold.release import ReleasedDataset
-from withhold.release.dataset import with_rows
 
 
 def numbered(n=12, name="original", **columns) -> Dataset:
@@ -331,46 +328,3 @@ def test_codes_need_not_lie_near_their_originals():
     original = Dataset.from_arrays(rng.standard_normal((300, 6)), {"secret": np.arange(300) % 2})
     codes = rng.standard_normal((8, 6)).astype(np.float32)[rng.integers(0, 8, 300)]
     assert len(pair(original, listed(codes, rng.permutation(300))).notes) == 1
-
-
-# --- pairings that would make any release look private ---
-
-
-def shifted(n: int, seed: int) -> Dataset:
-    """Records of two classes, six deviations apart."""
-    rng = np.random.default_rng(seed)
-    g = rng.integers(0, 2, n)
-    x = rng.standard_normal((n, 4)) + 6 * g[:, None]
-    return Dataset.from_arrays(x, {"gender": g, "row": np.arange(n)}, name="original")
-
-
-@pytest.mark.parametrize("by", [None, "row"])
-@pytest.mark.parametrize("text", [False, True])
-def test_an_index_that_was_written_anew_is_no_id(by, text):
-    """A release that hides nothing, shuffled and numbered again, as a frame is written."""
-    data = shifted(300, 0)
-    order = np.random.default_rng(1).permutation(300)
-    row = [str(i) for i in range(300)] if text else np.arange(300)
-    anew = Dataset.from_arrays(data.x[order] + 0.1, {"row": row}, name="release")
-    with pytest.raises(UserError, match="only numbers the rows"):
-        pair(data, anew, by=by)
-    kept = Dataset.from_arrays(
-        data.x[order] + 0.1, {"row": data.table["row"].take(pa.array(order))}
-    )
-    assert np.allclose(pair(data, kept, by=by).release.x, data.x + 0.1)
-    same = Dataset.from_arrays(data.x + 0.1, {"row": row})
-    assert np.allclose(pair(data, same, by=by).release.x, data.x + 0.1)
-
-
-def test_a_release_knows_the_order_of_its_original(tmp_path):
-    """The same records in another order would be paired with strangers."""
-    data = shifted(200, 2)
-    made = fit_bundle(data, Roles.of("gender"), method="noise")
-    made.release(data.without(["row"])).write(tmp_path / "r.parquet")
-    again = with_rows(Dataset.read(tmp_path / "r.parquet"), tmp_path / "r.parquet")
-    assert pair(data, again).notes
-    for rows in (np.arange(200)[::-1], np.argsort(data.attribute("gender").codes, kind="stable")):
-        with pytest.raises(UserError, match="another original than original, or of the same"):
-            pair(data.rows(rows.copy()), again)
-        with pytest.raises(UserError, match="another original"):
-            pair(data.rows(rows.copy()), made.release(data))

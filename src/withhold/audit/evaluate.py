@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress as suppress_error
 from datetime import UTC, datetime
 from functools import partial
@@ -20,6 +18,7 @@ from withhold.audit.attackers.attacker import Attacker, FloatArray, Prediction
 from withhold.audit.averaged import average_over, by_source
 from withhold.audit.certified import Proof, prove
 from withhold.audit.certified_release import prove_release
+from withhold.audit.clock import Clock
 from withhold.audit.evidence import Evidence
 from withhold.audit.gate import check_gate, parse_gate, require_measured
 from withhold.audit.jobs import Jobs
@@ -86,7 +85,7 @@ def evaluate(
     (with `key`) for its signature; `fail_if` a gate; `quick` a
     smaller audit, which is a weaker one.
     """
-    clock = _Clock()
+    clock = Clock()
     progress = progress or Silent()
     roles = _roles(suppress, preserve, alone=release is None)
     # Who somebody is can be measured on a split by record only; people are kept apart later.
@@ -236,19 +235,6 @@ def _tiers(matched: Pair | None, draws: Sequence[Pair]) -> list[str]:
     if matched is not None and matched.same_space:
         found.append("ignorant")
     return found + (["repeated"] if draws else [])
-
-
-class _Clock:
-    """What each part took, in seconds."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def __call__(self, part: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self.seconds[part] = round(time.perf_counter() - started, 2)
 
 
 def _roles(suppress: Iterable[str] | str, preserve: Iterable[str] | str, *, alone: bool) -> Roles:

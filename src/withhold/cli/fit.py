@@ -206,7 +206,8 @@ def _is_there(
     overwrite: bool,
 ) -> bool:
     """Whether this very fit is done already; refuses to replace anything else unasked."""
-    from withhold.bundle.bundle import describe_input, load_bundle
+    from withhold.bundle.bundle import load_bundle
+    from withhold.bundle.described_input import describe_input
     from withhold.bundle.files import is_bundle
 
     if not is_bundle(target) or overwrite:

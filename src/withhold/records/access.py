@@ -29,13 +29,13 @@ class RecordAccess:
     layout: FeatureLayout
     schema: pa.Schema
 
-    def rows(self, rows: Rows) -> Dataset:
-        """Some of the records, in the order given."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # what `Dataset` has and this class uses
 
-    def batches(self, rows: int = 4096) -> Iterator[pa.RecordBatch]:
-        """Record batches as they would be in the file."""
-        raise NotImplementedError
+        def rows(self, rows: Rows) -> Dataset:
+            """Some of the records, in the order given."""
+
+        def batches(self, rows: int = 4096) -> Iterator[pa.RecordBatch]:
+            """Record batches as they would be in the file."""
 
     @overload
     def __getitem__(self, which: int | np.integer[Any]) -> dict[str, Any]: ...

@@ -69,8 +69,9 @@ class Attacker(ABC):
         return None
 
     def warm(self, state: State) -> Attacker:
-        """The same attacker, starting from the state of a fitted one."""
-        raise NotImplementedError(f"{self.name} cannot start from {len(state)} arrays")
+        """The same attacker, starting from the state of a fitted one where it `starts_warm`."""
+        del state
+        return self
 
 
 A = TypeVar("A")

@@ -1,0 +1,50 @@
+"""What a bundle says of the data of its fit: how it was read, and what its columns tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from withhold.core.signature import keyed_digest
+from withhold.records.columns import describe_columns
+from withhold.records.columns.measure import MOST
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
+from withhold.records.tables import RECORD
+
+
+def describe_input(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
+    """What decides a fit beside its settings: the data, and how it was read.
+
+    Digests of the data are keyed: a plain hash would let anyone test a guess of the data.
+    """
+    raw = None if dataset.raw is None else keyed_digest(key, dataset.raw.fingerprint())
+    return {
+        "name": dataset.name,
+        "records": len(dataset),
+        "features": dataset.dimension,
+        "columns": list(dataset.layout.columns),
+        "label_columns": [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))],
+        "group": dataset.group,
+        "multilabel": {name: list(labels) for name, labels in dataset.multilabel.items()},
+        "raw": raw,
+        "sha256": keyed_digest(key, dataset.digest()),
+        **_describe_columns(dataset, roles, key),
+    }
+
+
+def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
+    """Which columns tell of the suppressed attributes, and which were measured harmless."""
+    labels = {c for n in roles.suppress for c in (n, *dataset.multilabel.get(n, ()))}
+    names = [c for c in dataset.table.column_names if c not in labels | {RECORD, dataset.group}]
+    if len(dataset) > MOST:
+        rows = np.random.default_rng(0).choice(len(dataset), MOST, replace=False)
+        dataset = dataset.rows(np.sort(rows))
+    return describe_columns(
+        dataset.table.select(names),
+        [dataset.attribute(n) for n in roles.suppress],
+        x=dataset.x,
+        groups=None if dataset.group in roles.suppress else dataset.group_codes,
+        key=key,
+    )
