@@ -52,14 +52,15 @@ def doubts_of_list(original: Dataset, release: Dataset, released: Dataset) -> li
 
 
 def numbers_rows(original: Dataset, release: Dataset, name: str) -> bool:
-    """Whether a column only counts the rows of both files, as the index of a frame does."""
+    """Whether a column only counts the rows of both files, in equal steps, as an index does."""
     found = []
     for data in (original, release):
         try:
-            values = as_text(data, name).cast(pa.int64())
+            values = as_text(data, name).cast(pa.float64())
         except pa.ArrowInvalid:
             return False
-        found.append(not values.null_count and bool((np.diff(values.to_numpy()) == 1).all()))
+        steps = np.diff(values.drop_null().to_numpy())
+        found.append(not values.null_count and len(steps) > 0 and not np.ptp(steps))
     return all(found)
 
 
