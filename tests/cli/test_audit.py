@@ -258,6 +258,9 @@ def test_a_release_with_other_features(place: Path, cli: Run) -> None:
     frame.to_csv("fewer.csv", index=False)
     options = ("--features", "f_*", "--release-features", "g_*", *ROLES)
     options += ("--exclude", "loud,fast,take,person", "--quick", "-o", "a", "--json")
+    told = cli("audit", "wide.csv", "fewer.csv", *options).mistake
+    assert "column 'id' only numbers the rows" in told
+    options += ("--same-order",)  # nothing but the user can say that they were not written anew
     found = cli("audit", "wide.csv", "fewer.csv", *options).json
     assert found["attributes"]["secret"]["ignorant"] is None
     assert found["utility"]["distortion"] is None

@@ -116,7 +116,14 @@ def pair(
     told = check_common(original, release, FILE if same_order and name is None else name)
     if numbers and not told and not vouched:
         refuse_row_numbers(original, release, str(name))
+    in_sequence = name is not None and not told and np.array_equal(order, np.arange(len(order)))
     found = Pair(original, release, tuple(notes), released, order)
+    if in_sequence and found.same_space and not lie_nearer(original.x, release.x):
+        notes.append(
+            f"column '{name}' has the same sequence in both files, and records lie no nearer to"
+            " their own originals than to others: if it was written anew, every figure of the"
+            " release is too low"
+        )
     if listed and not told and found.same_space:
         notes += doubts_of_list(original, release, released)
     if name is None and not told and not listed:

@@ -23,6 +23,7 @@ def said(written: Written) -> dict[str, Any]:
         "kept_by_name": decision.kept_by_name,
         "tells": decision.tells,
         "unchecked": decision.unchecked,
+        "unchecked_here": decision.unchecked_here,
         "same_order": written.same_order,
         **{
             name: None if path is None else str(path)
@@ -57,6 +58,13 @@ def tell_columns(headline: str, written: Written, *, files: bool = False) -> Non
             "and not covered by the certificate" if written.certificate else "whatever they tell"
         )
         line = f"warning: kept by name, {cover}: {names}"
+        typer.echo(wrapped(line, sys.stderr), err=True)
+    if decision.unchecked_here:
+        names = ", ".join(decision.unchecked_here)
+        line = (
+            f"warning: there are no labels here to check {names}, which told nothing in the data of"
+            " the fit; --drop leaves them out"
+        )
         typer.echo(wrapped(line, sys.stderr), err=True)
     if written.rows is not None:
         typer.echo(f"{written.rows}: which row became which; it stays in the house")

@@ -53,6 +53,11 @@ class Decision:
         return [c.column for c in self.columns if c.leaves and c.rule == "kept"]
 
     @property
+    def unchecked_here(self) -> list[str]:
+        """Columns that leave on the word of the fit: these records have no labels to check them."""
+        return [c.column for c in self.columns if c.leaves and c.rule == "fitted"]
+
+    @property
     def unchecked(self) -> list[str]:
         """Columns that were left out because they could not be checked."""
         return [c.column for c in self.columns if c.rule == "unchecked"]
