@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.media.collect import Samples
 from withhold.media.extractors.extractor import Extractor, ExtractorConfig
-from withhold.media.samples import BadMedia, Clip, Picture, Sample, Sound
+from withhold.records.readers import Samples
+from withhold.records.samples import BadMedia, Clip, Picture, Sample, Sound
 
 FloatArray = npt.NDArray[np.float32]
 RATE = 8000

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.bundle.media import MediaBundle, fit_media
-from withhold.media.collect import Collection, open_media
+from withhold.records.readers import Collection, open_media
 from withhold.records.roles import Roles
 
 Pixels = npt.NDArray[np.uint8]

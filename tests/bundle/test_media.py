@@ -18,10 +18,10 @@ from withhold.bundle.files import write_files
 from withhold.bundle.media import fit_media, holds_media, load_media_bundle, save_media_bundle
 from withhold.core.errors import UserError
 from withhold.core.key_file import read_key
-from withhold.media.collect import open_media
-from withhold.media.samples import Picture, Sound
 from withhold.methods.classical import CLASSICAL
+from withhold.records.readers import open_media
 from withhold.records.roles import Roles
+from withhold.records.samples import Picture, Sound
 
 ROLES = Roles.of("person", "")
 PATTERN = "{person}_{pose}.png"

@@ -9,7 +9,7 @@ import pytest
 
 from release_support import write_picture
 from withhold.core.errors import UserError
-from withhold.media.collect import open_media
+from withhold.records.readers import open_media
 
 FIT = ("fit", "data.parquet", "--suppress", "secret", "-o", "b")
 CHAIN = list(pairwise("abcdefghijklmnopq"))

@@ -16,8 +16,8 @@ from release_support import below, hum, noisy, people, picture_bytes, write_pict
 from withhold.bundle.media import load_media_bundle
 from withhold.media.decode.clips import decode_clip
 from withhold.media.decode.encoded_clips import encode_clip
-from withhold.media.samples import Clip
 from withhold.records.files.rows import read_rows
+from withhold.records.samples import Clip
 
 from .conftest import Run, snapshot
 

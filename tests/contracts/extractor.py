@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from withhold.media.extractors.extractor import Extractor
-from withhold.media.samples import KINDS, Clip, Picture, Sample, Sound
+from withhold.records.samples import KINDS, Clip, Picture, Sample, Sound
 
 FloatArray = npt.NDArray[np.float32]
 

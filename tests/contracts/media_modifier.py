@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.media.samples import Clip, Kind, Picture, Sample, Sound
 from withhold.methods.classical import CLASSICAL, MediaModifier, classical_config
+from withhold.records.samples import Clip, Kind, Picture, Sample, Sound
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
 

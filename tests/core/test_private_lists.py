@@ -17,11 +17,11 @@ from media_support import constant, write_wav
 from release_support import bundle_of, people
 from withhold.core.lists import as_cell, as_csv, from_cell
 from withhold.core.progress import Silent
-from withhold.media.collect import open_media
 from withhold.media.folder_sink import names_path
 from withhold.media.pipeline import Skipped
 from withhold.media.to_file import list_skipped
 from withhold.records.files.rows import read_rows, write_rows
+from withhold.records.readers import open_media
 from withhold.release import Wishes
 from withhold.release.media_stream import release_media
 

@@ -117,7 +117,7 @@ def _save_media(place: Path, folder: Path) -> None:
     from PIL import Image
 
     from withhold.bundle.media import fit_media, save_media_bundle
-    from withhold.media.collect import open_media
+    from withhold.records.readers import open_media
     from withhold.records.roles import Roles
 
     (place / "faces").mkdir()

@@ -31,7 +31,7 @@ from fuzz.bundle_targets import (
     seed_of,
 )
 from withhold.core.errors import UserError
-from withhold.media.samples import BadMedia
+from withhold.records.samples import BadMedia
 
 REFUSALS = (UserError, BadMedia)
 Wrap = Callable[[bytes], bytes]
@@ -247,7 +247,7 @@ def _read_folder(path: Path) -> None:
     """The bytes are a pattern, and the names of files."""
     import shutil
 
-    from withhold.media.collect import open_media
+    from withhold.records.readers import open_media
 
     pattern, *names = path.read_bytes().split(b"\n")
     root = path.parent / "folder"
@@ -270,7 +270,7 @@ def _read_folder(path: Path) -> None:
 
 
 def _read_manifest(path: Path) -> None:
-    from withhold.media.collect import open_media
+    from withhold.records.readers import open_media
 
     (path.parent / "a.txt").write_text("words")
     _walk(open_media(path, "text", column="path"))
@@ -284,7 +284,7 @@ def _manifest_seeds() -> list[tuple[bytes, Wrap]]:
 
 
 def _read_names(path: Path) -> None:
-    from withhold.media.collect import open_media
+    from withhold.records.readers import open_media
 
     root = path.parent / "named"
     root.mkdir(exist_ok=True)
@@ -316,7 +316,7 @@ def _stored_seeds(column: str, values: list[Any], kind: Any = None) -> Callable[
 
 
 def _read_stored(kind: Any, path: Path) -> None:
-    from withhold.media.collect import open_media
+    from withhold.records.readers import open_media
 
     _walk(open_media(path, kind, rate=8000))
 
@@ -389,7 +389,7 @@ def _read_picture(path: Path) -> None:
 
 def _sound_seeds() -> list[tuple[bytes, Wrap]]:
     from withhold.media.decode.sounds import encode_sound
-    from withhold.media.samples import Sound
+    from withhold.records.samples import Sound
 
     wave = (0.3 * np.sin(np.arange(2000) / 7)).astype(np.float32)
     suffixes = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".au", ".w64", ".caf")
@@ -404,7 +404,7 @@ def _read_sound(path: Path) -> None:
 
 def _clip_seeds() -> list[tuple[bytes, Wrap]]:
     from withhold.media.decode.encoded_clips import encode_clip
-    from withhold.media.samples import Clip
+    from withhold.records.samples import Clip
 
     frames = np.random.default_rng(2).integers(0, 256, (6, 16, 16, 3), dtype=np.uint8)
     return [

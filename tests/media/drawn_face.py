@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-from withhold.media.samples import ByteArray
+from withhold.records.samples import ByteArray
 
 
 def drawn_face(seed: int = 0, side: int = 240) -> ByteArray:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from withhold.media.clip_views import clip_view, two_instants
-from withhold.media.samples import BadMedia, Clip
+from withhold.records.samples import BadMedia, Clip
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (40, 56, 3), np.uint8)
 

@@ -9,9 +9,9 @@ import pytest
 from media_support import constant, videos, write_png, write_wav
 from withhold.core.errors import UserError
 from withhold.media.annotations import Annotations
-from withhold.media.collect import Item
 from withhold.media.cutting import Cutting
-from withhold.media.samples import KINDS, BadMedia, Clip, Picture, Sound
+from withhold.records.readers import Item
+from withhold.records.samples import KINDS, BadMedia, Clip, Picture, Sound
 
 ONE = next(videos(1).items())
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from release_support import hum, noisy, picture_bytes, pixels_of
 from withhold.media.encode import encode, suffix_for
 from withhold.media.ogg import with_serial
-from withhold.media.samples import SUFFIXES, BadMedia, Clip, Picture, Sound
+from withhold.records.samples import SUFFIXES, BadMedia, Clip, Picture, Sound
 
 CLIP = Clip(np.stack([noisy(i, 16, 16) for i in range(4)]), 10.0)
 

@@ -10,9 +10,9 @@ import pytest
 from media_support import Mean, sounds, videos, write_png, write_wav
 from support import Recorder
 from withhold.core.errors import UserError
-from withhold.media.collect import Samples
 from withhold.media.extract import METADATA, extract, extractor_of, plan, with_raw_media
 from withhold.records.dataset import Dataset
+from withhold.records.readers import Samples
 
 
 @pytest.fixture(scope="module")

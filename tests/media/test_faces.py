@@ -13,7 +13,7 @@ from media.drawn_face import drawn_face
 from withhold.learn.nets.device import threads
 from withhold.media.decode.pictures import decode_picture
 from withhold.media.faces import FaceDetector
-from withhold.media.samples import ByteArray
+from withhold.records.samples import ByteArray
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from withhold.core.errors import UserError
 from withhold.media import filters
 from withhold.media.filters import blacken, downsample, gaussian_blur, gaussian_weights, pixelate
-from withhold.media.samples import ByteArray
+from withhold.records.samples import ByteArray
 
 FILTERS: dict[str, Callable[[ByteArray], ByteArray]] = {
     "blur": lambda p: gaussian_blur(p, 11, 10.0),

@@ -7,7 +7,7 @@ import pytest
 
 from withhold.core.errors import UserError
 from withhold.media.frames import frames_of, resize_frames
-from withhold.media.samples import Clip
+from withhold.records.samples import Clip
 
 
 def test_a_size_that_is_right_already_changes_nothing() -> None:

@@ -16,7 +16,7 @@ from withhold.media.picture_views import (
     picture_view,
     saturated,
 )
-from withhold.media.samples import Picture
+from withhold.records.samples import Picture
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (12, 9, 3), np.uint8)
 X = PIXELS.astype(np.float32) / 255

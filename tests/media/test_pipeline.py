@@ -11,10 +11,10 @@ import pytest
 from media_support import RATE, ClipBrightness, Mean, constant, sounds, videos
 from withhold.core.errors import UserError
 from withhold.media import pipeline
-from withhold.media.collect import Item, Samples
 from withhold.media.cutting import Cutting
 from withhold.media.pipeline import AHEAD, blocks, label_schema
-from withhold.media.samples import BadMedia, Sound
+from withhold.records.readers import Item, Samples
+from withhold.records.samples import BadMedia, Sound
 
 SOUND = Cutting("sound")
 

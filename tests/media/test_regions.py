@@ -9,7 +9,7 @@ import pytest
 
 from withhold.core.errors import UserError
 from withhold.media.regions import Boxes, Region, apply_in, box_overlaps, boxes_mask, track_boxes
-from withhold.media.samples import BadMedia, ByteArray
+from withhold.records.samples import BadMedia, ByteArray
 
 
 class Planted:

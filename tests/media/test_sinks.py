@@ -15,11 +15,11 @@ import pytest
 from release_support import below, bundle_of, hum, noisy, people, picture_bytes, write_picture
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
-from withhold.media.collect import Samples, open_media
-from withhold.media.collect.stored import MULAW
 from withhold.media.folder_sink import DATE, FolderSink, dealt, names_path
-from withhold.media.samples import Picture, Sound
 from withhold.media.sinks import mulaw, open_media_sink
+from withhold.records.readers import Samples, open_media
+from withhold.records.readers.media_table import MULAW
+from withhold.records.samples import Picture, Sound
 from withhold.release import Wishes
 from withhold.release.media_stream import release_media
 

@@ -9,8 +9,8 @@ from scipy.signal import lfilter
 
 from withhold.core.errors import UserError
 from withhold.media import sound_filters
-from withhold.media.samples import FloatArray, Sound
 from withhold.media.sound_filters import linear_prediction, mask, mcadams, white_noise
+from withhold.records.samples import FloatArray, Sound
 
 RATE = 8000
 FORMANTS = np.array([700.0, 1200.0, 2600.0, 3300.0])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from withhold.media.samples import Sound
 from withhold.media.sound_views import crop_out, mask_out
+from withhold.records.samples import Sound
 
 LENGTH = st.integers(1, 60)
 COVERAGE = st.sampled_from([0.0, 0.25, 0.4, 0.5, 0.9])

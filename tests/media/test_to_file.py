@@ -20,11 +20,11 @@ from support import Interrupted, Recorder
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.media import to_file
-from withhold.media.collect import Samples
 from withhold.media.extract import extract, extractor_of, plan
 from withhold.media.extractors.logmel import LogMel
 from withhold.media.to_file import errors_path, extract_to
 from withhold.records.dataset import Dataset
+from withhold.records.readers import Samples
 
 
 @pytest.fixture(autouse=True)

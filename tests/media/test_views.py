@@ -10,11 +10,11 @@ from media_support import RATE, Brightness, ClipBrightness, Mean, sounds, videos
 from support import Recorder
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
-from withhold.media.collect import Samples
 from withhold.media.cutting import Cutting
 from withhold.media.extract import extract
-from withhold.media.samples import BadMedia, Picture, Sound
 from withhold.media.views import MediaViews, Picked, view_of
+from withhold.records.readers import Samples
+from withhold.records.samples import BadMedia, Picture, Sound
 
 
 @pytest.fixture(scope="module")

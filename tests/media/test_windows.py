@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from withhold.media.samples import BadMedia
 from withhold.media.windows import Window, centre_window, equidistant_windows
+from withhold.records.samples import BadMedia
 
 LENGTHS = st.integers(16, 400)
 

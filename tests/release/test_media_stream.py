@@ -27,7 +27,7 @@ from withhold.core.progress import Silent
 from withhold.media.decode.clips import decode_clip
 from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.folder_sink import FolderSink, names_path
-from withhold.media.samples import Clip
+from withhold.records.samples import Clip
 from withhold.release.media_stream import release_media
 
 PATTERN = "{person}_{pose}.png"

@@ -22,8 +22,8 @@ from withhold.audit.pairing_evidence import (
     refuse_row_numbers,
 )
 from withhold.core.errors import UserError, did_you_mean
-from withhold.media.collect.collection import FILE
 from withhold.records.dataset import Dataset
+from withhold.records.readers.collection import FILE
 
 
 @dataclass(frozen=True, eq=False)

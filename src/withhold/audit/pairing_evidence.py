@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
-from withhold.media.collect.collection import FILE
 from withhold.records.dataset import SPLIT, Dataset
 from withhold.records.files.rows import features_digest
+from withhold.records.readers.collection import FILE
 from withhold.records.tables import RECORD
 
 

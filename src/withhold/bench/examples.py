@@ -11,10 +11,10 @@ import numpy as np
 
 from withhold.core.atomic import write_bytes
 from withhold.datasets.media_sets import RECORD, MediaFile
-from withhold.media.collect import open_media
 from withhold.media.cutting import decode
 from withhold.media.decode.pictures import resized
-from withhold.media.samples import ByteArray, Picture
+from withhold.records.readers import open_media
+from withhold.records.samples import ByteArray, Picture
 
 SIDE, MARGIN = 96, 4
 EVERY = 7  # of the set's first images, so that they are not all of one person

@@ -30,11 +30,11 @@ from withhold.bundle.media import fit_media
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.datasets.media_sets import RECORD, MediaFile, public_media
-from withhold.media.collect import Collection, open_media
 from withhold.media.extract import plan, with_raw_media
 from withhold.media.to_file import extract_to
 from withhold.methods.classical import CLASSICAL
 from withhold.records.dataset import Dataset
+from withhold.records.readers import Collection, open_media
 from withhold.records.roles import Roles
 from withhold.release import Wishes
 from withhold.release.media_stream import release_media

@@ -25,8 +25,8 @@ from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.media.encode import encode
 from withhold.media.extract import Job, plan
-from withhold.media.samples import Clip, Kind, Picture, Sound
 from withhold.media.to_file import extract_to
+from withhold.records.samples import Clip, Kind, Picture, Sound
 
 TURNS = 3
 # An extractor, its settings, and how many files it is timed on.

@@ -21,14 +21,14 @@ from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.key_file import as_key, new_key
 from withhold.core.safe_read import parse_json
 from withhold.core.signature import keyed_digest
-from withhold.media.collect import Collection
-from withhold.media.collect.collection import FILE
-from withhold.media.samples import Kind
 from withhold.methods.classical import CLASSICAL, MediaModifier, classical_config, is_for
 from withhold.records.attribute import encode
 from withhold.records.columns import describe_columns
 from withhold.records.columns.measure import MOST
+from withhold.records.readers import Collection
+from withhold.records.readers.collection import FILE
 from withhold.records.roles import Roles
+from withhold.records.samples import Kind
 
 
 @dataclass(frozen=True, eq=False)

@@ -259,7 +259,7 @@ def _certificate(path: Path) -> tuple[Certificate | ReleaseCertificate, bytes | 
 
 def shared_names(before: Dataset, after: Dataset) -> str | None:
     """The column of file names, where media of both sides have one."""
-    from withhold.media.collect.collection import FILE
+    from withhold.records.readers.collection import FILE
 
     both = FILE in before.table.column_names and FILE in after.table.column_names
     return FILE if both else None

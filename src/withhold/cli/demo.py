@@ -38,10 +38,10 @@ def demo(
     from withhold.bundle.bundle import save_bundle
     from withhold.certificate.release_file import ReleaseCertificate, certificate_path
     from withhold.datasets.worlds import voices
-    from withhold.media.collect import Samples
     from withhold.media.extract import extract
-    from withhold.media.samples import Sound
+    from withhold.records.readers import Samples
     from withhold.records.roles import Roles
+    from withhold.records.samples import Sound
     from withhold.report import print_table, write_report
 
     if output.exists() and not output.is_dir():

@@ -82,9 +82,9 @@ def extract(
     Streams; a killed run goes on where it was. Files that cannot be used are skipped and listed in
     NAME.errors.csv beside the dataset.
     """
-    from withhold.media.collect.collection import FILE
     from withhold.media.extract import plan
     from withhold.media.to_file import extract_to
+    from withhold.records.readers.collection import FILE
 
     check_dataset_target(output, media)
     if output.name.lower().endswith((".csv", ".csv.gz")):

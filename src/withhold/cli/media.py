@@ -16,9 +16,9 @@ from withhold.core.errors import UserError, did_you_mean, listing
 if TYPE_CHECKING:
     from withhold.bundle.media import MediaBundle
     from withhold.core.progress import Progress
-    from withhold.media.collect import Collection
-    from withhold.media.samples import Kind
+    from withhold.records.readers import Collection
     from withhold.records.roles import Roles
+    from withhold.records.samples import Kind
     from withhold.release import Wishes
 
 
@@ -125,9 +125,9 @@ def tell_media_bundle(
 
 def open_either(media: Path, method: str, where: dict[str, Any]) -> Collection:
     """The media, as the first kind of the method that they can be read as and look like."""
-    from withhold.media.collect import open_media
-    from withhold.media.samples import KINDS
     from withhold.methods.classical import CLASSICAL, is_for
+    from withhold.records.readers import open_media
+    from withhold.records.samples import KINDS
 
     kinds = CLASSICAL[method].kinds
     found: dict[Kind, Collection] = {}
@@ -157,7 +157,7 @@ def looks_like(collection: Collection) -> bool:
     from itertools import islice
 
     from withhold.media.cutting import decode
-    from withhold.media.samples import BadMedia, kind_of
+    from withhold.records.samples import BadMedia, kind_of
 
     for item in islice(collection.items(), 16):
         named = kind_of(item.name)
@@ -189,11 +189,11 @@ def transform_media(
 ) -> None:
     """Write a release of media."""
     from withhold.bundle.media import load_media_bundle
-    from withhold.media.collect import open_media
     from withhold.media.folder_sink import names_path
     from withhold.media.sinks import is_of_files
     from withhold.media.to_file import list_skipped
     from withhold.records.files.rows import rows_path
+    from withhold.records.readers import open_media
     from withhold.release import Written
     from withhold.release.media import decide_media
     from withhold.release.media_stream import release_media
@@ -257,9 +257,9 @@ def features_for_audit(
 
     A release is extracted as its original was, whatever its own names say of labels.
     """
-    from withhold.media.collect import open_media
     from withhold.media.extract import plan
     from withhold.media.to_file import extract_to
+    from withhold.records.readers import open_media
 
     media = extractor is not None or original.is_dir()
     if not media and not (release is not None and release.is_dir()):

@@ -8,6 +8,7 @@ refused before they cost memory or time.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import stat
@@ -51,6 +52,12 @@ def check_regular(path: Path) -> os.stat_result:
     """The status of a regular file, for a library that opens the path itself."""
     with open_regular(path) as file:
         return os.fstat(file.fileno())
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a regular file, as `sha256sum` prints it."""
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_bounded(path: Path, most: int) -> bytes:

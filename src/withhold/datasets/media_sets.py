@@ -22,9 +22,9 @@ from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.datasets.faces import face_labels
 from withhold.datasets.public import data_folder
-from withhold.media.samples import Kind
 from withhold.records.dataset import Dataset
 from withhold.records.files.source import one_line
+from withhold.records.samples import Kind
 
 RECORD = "record"
 

@@ -11,8 +11,8 @@ import numpy as np
 from withhold.media.filters import gaussian_blur
 from withhold.media.frames import resize_frames
 from withhold.media.picture_views import GREY, grey
-from withhold.media.samples import Clip
 from withhold.media.windows import Window, fitting_step, span
+from withhold.records.samples import Clip
 
 _SIDE, _KERNEL = 112, 11
 _SIGMA = (0.1, 2.0)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from withhold.core.errors import UserError
-from withhold.media.collect.collection import Item
-from withhold.media.samples import BadMedia, Clip, Kind, Picture, Sample, kind_of
 from withhold.media.windows import Window, centre_window, equidistant_windows
+from withhold.records.readers.collection import Item
+from withhold.records.samples import BadMedia, Clip, Kind, Picture, Sample, kind_of
 
 if TYPE_CHECKING:
     from withhold.media.annotations import Annotations

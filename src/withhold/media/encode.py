@@ -15,7 +15,7 @@ from withhold.media.decode.encoded_clips import encode_clip
 from withhold.media.decode.pictures import encode_picture
 from withhold.media.decode.sounds import encode_sound
 from withhold.media.ogg import with_serial
-from withhold.media.samples import SUFFIXES, BadMedia, Clip, Kind, Sample, Sound
+from withhold.records.samples import SUFFIXES, BadMedia, Clip, Kind, Sample, Sound
 
 # What files are where nothing else is known.
 _PLAIN: dict[Kind, str] = {"image": ".png", "sound": ".wav", "clip": ".mp4", "text": ".txt"}

@@ -15,16 +15,16 @@ from withhold import __version__
 from withhold.core.errors import UserError, listing
 from withhold.core.progress import Progress, Silent
 from withhold.core.safe_read import parse_json
-from withhold.media.collect import Collection, open_media
-from withhold.media.collect.collection import FILE
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.extractors.registry import extractor_from_state, extractor_type, make_extractor
 from withhold.media.moments import Moments
 from withhold.media.pipeline import STUMBLES, Skipped, blocks, label_schema
-from withhold.media.samples import BadMedia
 from withhold.media.views import MediaViews
 from withhold.records.dataset import SPLIT, Dataset
+from withhold.records.readers import Collection, open_media
+from withhold.records.readers.collection import FILE
+from withhold.records.samples import BadMedia
 from withhold.records.splits import column_of
 
 # Where a dataset file keeps how its features were made, so that later media are treated alike.

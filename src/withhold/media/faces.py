@@ -16,8 +16,8 @@ from torch.nn.functional import adaptive_avg_pool2d
 
 from withhold.learn.nets.mtcnn import ONet, PNet, RNet
 from withhold.media.decode.pictures import sized_between
-from withhold.media.samples import ByteArray, FloatArray
 from withhold.media.weights import PackageFile, load_into
+from withhold.records.samples import ByteArray, FloatArray
 
 _WINDOW, _STEP, _SHRINK = 12, 2, 0.709
 # Candidates that a network looks at in one go; memory, not speed.

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from withhold.core.errors import UserError
-from withhold.media.samples import ByteArray
+from withhold.records.samples import ByteArray
 
 # Values in float at once (64 MB): the memory of a long clip stays that of a few frames.
 _VALUES = 1 << 24

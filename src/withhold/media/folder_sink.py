@@ -19,10 +19,10 @@ import numpy.typing as npt
 from withhold.core.atomic import refuse_link, write_bytes, writing_to
 from withhold.core.errors import UserError
 from withhold.core.lists import as_csv
-from withhold.media.collect.collection import FILE, Item
 from withhold.media.encode import encode, suffix_for
 from withhold.media.media_sink import MediaSink
-from withhold.media.samples import SUFFIXES, BadMedia, Kind, Sample
+from withhold.records.readers.collection import FILE, Item
+from withhold.records.samples import SUFFIXES, BadMedia, Kind, Sample
 
 MANIFEST = "manifest.csv"
 PATH = "path"  # the manifest's column of released files

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from withhold.core.errors import UserError
-from withhold.media.samples import BadMedia, ByteArray, Clip, FloatArray, Sample
 from withhold.media.windows import centre_window
+from withhold.records.samples import BadMedia, ByteArray, Clip, FloatArray, Sample
 
 
 def resize_frames(frames: ByteArray, height: int, width: int) -> FloatArray:

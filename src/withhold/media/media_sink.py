@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from withhold.media.collect.collection import Item
-from withhold.media.samples import Sample
+from withhold.records.readers.collection import Item
+from withhold.records.samples import Sample
 
 
 class MediaSink(ABC):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from withhold.media.samples import ByteArray, FloatArray, Picture
+from withhold.records.samples import ByteArray, FloatArray, Picture
 
 FLIP, JITTER, GREY = 0.5, 0.8, 0.2
 _BRIGHTNESS = _CONTRAST = _SATURATION = 0.4

@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError
 from withhold.learn.nets.device import core_count
-from withhold.media.collect import Collection, Item
-from withhold.media.collect.collection import FILE
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray, Prepared
-from withhold.media.samples import BadMedia, Sample
 from withhold.records.files.source import one_line
+from withhold.records.readers import Collection, Item
+from withhold.records.readers.collection import FILE
+from withhold.records.samples import BadMedia, Sample
 from withhold.records.tables import RECORD, bare_table
 
 # What a sample becomes before it is prepared; the numbers are the item's place in the collection,

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.core.errors import UserError
-from withhold.media.samples import BadMedia, ByteArray
+from withhold.records.samples import BadMedia, ByteArray
 
 Boxes = npt.NDArray[np.floating]  # (k, 5): x0, y0, x1, y1, score
 Where = Literal["whole", "faces"]

@@ -17,17 +17,17 @@ import pyarrow as pa
 
 from withhold.core.atomic import write_bytes, writing_to
 from withhold.core.errors import UserError
-from withhold.media.collect.arrays import Arrays
-from withhold.media.collect.collection import Collection, Item
-from withhold.media.collect.folder import Folder
-from withhold.media.collect.stored import MULAW, Stored
 from withhold.media.encode import encode, suffix_for
 from withhold.media.folder_sink import DATE, FolderSink, dealt
 from withhold.media.media_sink import MediaSink
-from withhold.media.samples import Clip, Picture, Sample, Sound
 from withhold.records.files import Sink, check_sink, open_sink
 from withhold.records.files.rows import find_rows, rows_path, write_rows
 from withhold.records.files.shuffle import Shuffle
+from withhold.records.readers.collection import Collection, Item
+from withhold.records.readers.media_folder import Folder
+from withhold.records.readers.media_table import MULAW, Stored
+from withhold.records.readers.pixel_arrays import Arrays
+from withhold.records.samples import Clip, Picture, Sample, Sound
 
 __all__ = ["ArraySink", "FolderSink", "MediaSink", "TableSink", "open_media_sink"]
 

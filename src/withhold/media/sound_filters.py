@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.core.errors import UserError
-from withhold.media.samples import FloatArray, Sound
+from withhold.records.samples import FloatArray, Sound
 
 Doubles = npt.NDArray[np.float64]
 # Frames of the McAdams transform at once: the memory of a long recording stays bounded.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from withhold.media.samples import Sound
+from withhold.records.samples import Sound
 
 
 def crop_out(sound: Sound, rng: np.random.Generator, *, coverage: float = 0.4) -> Sound:

@@ -23,11 +23,11 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
-from withhold.media.collect import Collection, Item
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray
 from withhold.media.pipeline import ATTEMPTS, Augment, blocks
-from withhold.media.samples import Clip, Kind, Picture, Sample, Sound
+from withhold.records.readers import Collection, Item
+from withhold.records.samples import Clip, Kind, Picture, Sample, Sound
 
 VERSION = "views 4"
 Rows = npt.NDArray[np.int64]

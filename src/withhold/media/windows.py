@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from withhold.media.samples import BadMedia
+from withhold.records.samples import BadMedia
 
 
 @dataclass(frozen=True)

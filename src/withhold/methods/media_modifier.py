@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from withhold.core.errors import UserError
-from withhold.media.samples import Clip, Kind, Picture, Sample, Sound
+from withhold.records.samples import Clip, Kind, Picture, Sample, Sound
 
 _KEY_BYTES = 32
 _KINDS: dict[type, Kind] = {Picture: "image", Sound: "sound", Clip: "clip", str: "text"}

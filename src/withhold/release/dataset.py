@@ -14,6 +14,7 @@ from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
+from withhold.core.safe_read import file_sha256
 from withhold.records.dataset import Dataset, Rows
 from withhold.records.files.rows import (
     check_release,
@@ -22,7 +23,6 @@ from withhold.records.files.rows import (
     listed_digests,
     read_rows,
     rows_path,
-    sha256_of,
     write_rows,
 )
 from withhold.records.plain import plain_schema, plain_table
@@ -89,7 +89,7 @@ class ReleasedDataset(Dataset):
         """The certificate with the name and the digest of the file."""
         assert self.certificate is not None
         file = self.certificate.release.model_copy(
-            update={"name": path.name, "sha256": sha256_of(path)}
+            update={"name": path.name, "sha256": file_sha256(path)}
         )
         found = self.certificate.model_copy(update={"release": file, "signature": None})
         return found.signed(self.key).json_bytes()

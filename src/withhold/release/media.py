@@ -5,9 +5,9 @@ from __future__ import annotations
 from withhold.bundle.media import MediaBundle
 from withhold.core.errors import UserError
 from withhold.core.keyed import other_key
-from withhold.media.collect.collection import Collection
-from withhold.media.collect.stored import PATHS
 from withhold.records.columns.measure import MOST
+from withhold.records.readers.collection import Collection
+from withhold.records.readers.media_table import PATHS
 from withhold.release.policy import Decision, Subject, decide
 from withhold.release.survey import survey
 from withhold.release.wishes import Wishes

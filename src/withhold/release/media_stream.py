@@ -12,12 +12,12 @@ from withhold.bundle.media import MediaBundle
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress
 from withhold.learn.nets.device import core_count
-from withhold.media.collect import Collection, Item
 from withhold.media.cutting import decode
 from withhold.media.pipeline import Skipped
-from withhold.media.samples import BadMedia
 from withhold.media.sinks import MediaSink, open_media_sink
 from withhold.records.files.source import one_line
+from withhold.records.readers import Collection, Item
+from withhold.records.samples import BadMedia
 from withhold.release.media import decide_media
 from withhold.release.policy import Decision
 from withhold.release.wishes import Wishes

@@ -21,10 +21,11 @@ from withhold.certificate.release_file import certificate_path
 from withhold.core.atomic import writing_to
 from withhold.core.errors import RecordError, UserError
 from withhold.core.progress import Progress
+from withhold.core.safe_read import file_sha256
 from withhold.methods import Channel
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.files import FeatureLayout, Source, open_sink
-from withhold.records.files.rows import FeatureDigest, rows_path, sha256_of, write_rows
+from withhold.records.files.rows import FeatureDigest, rows_path, write_rows
 from withhold.records.files.shuffle import Shuffle
 from withhold.records.plain import plain_column, plain_schema
 from withhold.release.certificate import Certifier
@@ -117,7 +118,7 @@ def release_file(
         certificate = certifier.certificate(
             decision,
             name=output.name,
-            sha256=sha256_of(folder / output.name),
+            sha256=file_sha256(folder / output.name),
             records=n,
             columns=schema.names,
             same_order=wishes.same_order,

@@ -14,8 +14,8 @@ import pytest
 
 from withhold.media.decode.clips import count_frames, decode_clip, each_window
 from withhold.media.decode.encoded_clips import encode_clip
-from withhold.media.samples import BadMedia, Clip
 from withhold.media.windows import Window
+from withhold.records.samples import BadMedia, Clip
 
 RNG = np.random.default_rng(0)
 NOISE = Clip(RNG.integers(0, 256, (40, 48, 64, 3), np.uint8))

@@ -13,8 +13,8 @@ import pytest
 
 from withhold.media.decode.clips import count_frames, decode_clip, each_window
 from withhold.media.decode.encoded_clips import encode_clip
-from withhold.media.samples import BadMedia, Clip, Picture
 from withhold.media.windows import Window
+from withhold.records.samples import BadMedia, Clip, Picture
 
 SUFFIXES = (".mp4", ".m4v", ".mov", ".mkv", ".avi", ".webm")
 

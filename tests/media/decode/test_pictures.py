@@ -27,7 +27,7 @@ from withhold.media.decode.pictures import (
     resized,
     sized_between,
 )
-from withhold.media.samples import SUFFIXES, BadMedia, ByteArray, Picture
+from withhold.records.samples import SUFFIXES, BadMedia, ByteArray, Picture
 
 IMAGES = sorted(SUFFIXES["image"])
 LOSSLESS = [".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pnm"]

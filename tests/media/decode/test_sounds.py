@@ -13,7 +13,7 @@ import soundfile as sf
 
 from withhold.core.errors import UserError
 from withhold.media.decode.sounds import decode_sound, encode_sound, resampled
-from withhold.media.samples import BadMedia, Sound
+from withhold.records.samples import BadMedia, Sound
 
 FORMATS = [
     (".wav", "PCM_16"), (".wav", "PCM_24"), (".wav", "PCM_U8"), (".wav", "FLOAT"),

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from withhold.media.decode.texts import MOST_BYTES, decode_text
-from withhold.media.samples import BadMedia
+from withhold.records.samples import BadMedia
 
 
 def test_text_is_text_wherever_it_is(tmp_path):

@@ -13,7 +13,7 @@ from contracts.extractor import ExtractorContract
 from media.drawn_face import drawn_face
 from withhold.media.decode.pictures import decode_picture
 from withhold.media.extractors.dlib_face import NETWORK, DlibFace, DlibFaceConfig
-from withhold.media.samples import BadMedia, Picture, Sample
+from withhold.records.samples import BadMedia, Picture, Sample
 
 
 class TestDlibFace(ExtractorContract):

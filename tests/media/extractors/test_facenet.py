@@ -15,7 +15,7 @@ from media.drawn_face import drawn_face
 from withhold.core.errors import UserError
 from withhold.learn.nets.inception_resnet import InceptionResnetV1
 from withhold.media.extractors.facenet import FaceNet, FaceNetConfig
-from withhold.media.samples import BadMedia, Picture, Sample
+from withhold.records.samples import BadMedia, Picture, Sample
 
 
 @pytest.fixture(autouse=True, scope="module")

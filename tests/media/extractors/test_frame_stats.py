@@ -11,7 +11,7 @@ from contracts.extractor import ExtractorContract
 from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.extractors.frame_stats import FrameStats
-from withhold.media.samples import BadMedia, Clip, Picture, Sample
+from withhold.records.samples import BadMedia, Clip, Picture, Sample
 
 SCENE, QUARTERS, MOTION, COLOUR = (
     slice(0, 144), slice(144, 720), slice(720, 912), slice(912, 976)

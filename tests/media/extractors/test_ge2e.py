@@ -19,7 +19,7 @@ from withhold.media.extractors.ge2e import (
     partial_starts,
     raised,
 )
-from withhold.media.samples import Sample, Sound
+from withhold.records.samples import Sample, Sound
 
 
 def voice(seed: int, rate: int, seconds: float, pitch: float = 120.0) -> Sound:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from contracts.extractor import ExtractorContract
 from withhold.media.extractors.hog import Hog, HogConfig
-from withhold.media.samples import ByteArray, FloatArray, Picture, Sample
+from withhold.records.samples import ByteArray, FloatArray, Picture, Sample
 
 
 def texture(seed: int, height: int = 64, width: int = 64) -> ByteArray:

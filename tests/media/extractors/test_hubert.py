@@ -16,7 +16,7 @@ import transformers
 from contracts.extractor import ExtractorContract
 from withhold.core.errors import UserError
 from withhold.media.extractors.hubert import HubertBase, HubertConfig, HubertLarge
-from withhold.media.samples import Sample, Sound
+from withhold.records.samples import Sample, Sound
 
 
 def saved(folder: Path, settings: dict[str, Any] | None = None) -> str:

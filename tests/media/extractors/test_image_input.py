@@ -10,7 +10,7 @@ from PIL import Image
 
 from withhold.core.errors import UserError
 from withhold.media.extractors.image_input import ImageInput
-from withhold.media.samples import BadMedia, ByteArray, FloatArray
+from withhold.records.samples import BadMedia, ByteArray, FloatArray
 
 MEAN, DEVIATION = [0.5, 0.4, 0.3], [0.2, 0.25, 0.5]
 NORMALISE: dict[str, Any] = {"image_mean": MEAN, "image_std": DEVIATION}

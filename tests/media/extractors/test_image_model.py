@@ -16,7 +16,7 @@ from contracts.extractor import ExtractorContract
 from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import FloatArray
 from withhold.media.extractors.image_model import ImageModel, ImageModelConfig
-from withhold.media.samples import Picture, Sample
+from withhold.records.samples import Picture, Sample
 
 TOKENS = {
     "hidden_size": 16,

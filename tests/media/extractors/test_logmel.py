@@ -8,13 +8,13 @@ import torch
 from pydantic import ValidationError
 
 from contracts.extractor import ExtractorContract
-from withhold.media.collect import open_media
 from withhold.media.extract import extract
 from withhold.media.extractors import logmel
 from withhold.media.extractors.logmel import LogMel, LogMelConfig
 from withhold.media.moments import Moments
-from withhold.media.samples import BadMedia, Picture, Sound
 from withhold.media.views import Picked
+from withhold.records.readers import open_media
+from withhold.records.samples import BadMedia, Picture, Sound
 
 RATE = 8000
 

@@ -7,7 +7,7 @@ import pytest
 
 from contracts.extractor import ExtractorContract
 from withhold.media.extractors.moonshine import Moonshine
-from withhold.media.samples import Sample, Sound
+from withhold.records.samples import Sample, Sound
 
 
 def noise(samples: int, seed: int, rate: int = 16_000) -> Sound:

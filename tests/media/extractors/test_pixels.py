@@ -6,7 +6,7 @@ import numpy as np
 
 from contracts.extractor import ExtractorContract
 from withhold.media.extractors.pixels import Pixels, PixelsConfig
-from withhold.media.samples import Picture, Sample
+from withhold.records.samples import Picture, Sample
 
 
 class TestPixels(ExtractorContract):

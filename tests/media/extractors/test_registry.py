@@ -14,7 +14,7 @@ from withhold.media.extractors.registry import (
     extractor_type,
     make_extractor,
 )
-from withhold.media.samples import KINDS
+from withhold.records.samples import KINDS
 
 
 @pytest.mark.parametrize("name", EXTRACTORS)

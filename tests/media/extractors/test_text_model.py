@@ -15,7 +15,7 @@ from contracts.extractor import ExtractorContract
 from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import WeightsConfig
 from withhold.media.extractors.text_model import MiniLm, TextModel
-from withhold.media.samples import BadMedia, Sample
+from withhold.records.samples import BadMedia, Sample
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "looked", "at", "rain", "over", "grey", "town"]
 

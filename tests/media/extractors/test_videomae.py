@@ -14,7 +14,7 @@ from contracts.extractor import ExtractorContract
 from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import Extractor, WeightsConfig
 from withhold.media.extractors.videomae import VideoMae
-from withhold.media.samples import BadMedia, Clip, Sample
+from withhold.records.samples import BadMedia, Clip, Sample
 
 transformers = pytest.importorskip("transformers")
 

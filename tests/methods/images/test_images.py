@@ -11,10 +11,10 @@ from contracts.media_modifier import KEY, values
 from withhold.core.errors import UserError
 from withhold.media.filters import gaussian_blur
 from withhold.media.regions import Boxes
-from withhold.media.samples import BadMedia, ByteArray, Clip, Picture
 from withhold.methods.classical import CLASSICAL, classical_config
 from withhold.methods.images.blacken import BlackenModifier
 from withhold.methods.images.blur import BlurModifier
+from withhold.records.samples import BadMedia, ByteArray, Clip, Picture
 
 
 class White:

@@ -9,9 +9,9 @@ import pytest
 
 from contracts.media_modifier import KEY, OTHER_KEY
 from withhold.core.errors import UserError
-from withhold.media.samples import FloatArray, Sound
 from withhold.media.sound_filters import mcadams
 from withhold.methods.classical import CLASSICAL, classical_config
+from withhold.records.samples import FloatArray, Sound
 
 
 def sound(seed: int = 0, samples: int = 2000) -> Sound:

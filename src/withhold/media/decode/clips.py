@@ -17,8 +17,8 @@ import numpy as np
 
 from withhold.core.errors import UserError
 from withhold.core.safe_read import open_regular
-from withhold.media.samples import BadMedia, ByteArray, Clip, Picture
 from withhold.media.windows import Window
+from withhold.records.samples import BadMedia, ByteArray, Clip, Picture
 
 MOST_PIXELS = 4096 * 2304  # of a frame; a window of 16 then takes 450 MB
 _MOST_BYTES = 2_000_000_000  # of a whole video in memory

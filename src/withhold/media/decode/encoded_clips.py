@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from withhold.core.errors import UserError
-from withhold.media.samples import BadMedia, Clip
+from withhold.records.samples import BadMedia, Clip
 
 _H264 = ("libx264", {"crf": "18"})
 _MPEG4 = ("mpeg4", {"qmin": "2", "qmax": "4"})

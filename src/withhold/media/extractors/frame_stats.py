@@ -20,7 +20,7 @@ import numpy as np
 
 from withhold.media.extractors.extractor import Extractor, Prepared, unit
 from withhold.media.frames import frames_of, resize_frames
-from withhold.media.samples import FloatArray, Sample
+from withhold.records.samples import FloatArray, Sample
 
 _ROWS, _COLUMNS, _QUARTERS, _LEVELS = 6, 8, 4, 4
 _GREY = np.array([0.299, 0.587, 0.114], np.float32)

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from withhold.media.decode.sounds import resampled
 from withhold.media.extractors.extractor import Extractor, FloatArray, Prepared, unit
-from withhold.media.samples import Sample, Sound
 from withhold.media.weights import PackageFile, file_hash, load_into
+from withhold.records.samples import Sample, Sound
 
 _RATE, _WINDOW, _HOP, _BANDS = 16_000, 400, 160, 40
 _PARTIAL, _STEP = 160, 77  # frames of a partial utterance, and from one to the next (1.3 a second)

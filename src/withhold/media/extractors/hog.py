@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from withhold.media.decode.pictures import grey, resized
 from withhold.media.extractors.extractor import Extractor, ExtractorConfig, FloatArray, Prepared
-from withhold.media.samples import Picture, Sample
+from withhold.records.samples import Picture, Sample
 
 # Against division by nothing in a flat block: less than one grey level of one pixel.
 _FLOOR = 0.1

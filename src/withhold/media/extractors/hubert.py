@@ -27,7 +27,7 @@ from withhold.media.extractors.extractor import (
     unit,
 )
 from withhold.media.extractors.hub import HubExtractor, load_pretrained, load_processor_settings
-from withhold.media.samples import Sample, Sound
+from withhold.records.samples import Sample, Sound
 
 _RATE = 16_000
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from withhold.core.errors import UserError
 from withhold.media.decode.pictures import Resampling, resized
-from withhold.media.samples import BadMedia, ByteArray, FloatArray
+from withhold.records.samples import BadMedia, ByteArray, FloatArray
 
 _MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 # Pillow's numbers.

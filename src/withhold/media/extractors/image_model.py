@@ -29,7 +29,7 @@ from withhold.media.extractors.hub import (
     resolve,
 )
 from withhold.media.extractors.image_input import ImageInput
-from withhold.media.samples import Picture, Sample
+from withhold.records.samples import Picture, Sample
 
 # Of networks for pictures and text, the half for pictures.
 _HALVES = {"clip": "CLIPVisionModel", "siglip": "SiglipVisionModel"}

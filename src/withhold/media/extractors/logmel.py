@@ -22,7 +22,7 @@ from torch import Tensor
 
 from withhold.learn.nets.device import core_count, threads
 from withhold.media.extractors.extractor import Extractor, ExtractorConfig, FloatArray, Prepared
-from withhold.media.samples import Sample, Sound
+from withhold.records.samples import Sample, Sound
 
 IntArray = npt.NDArray[np.int64]
 # Samples transformed at once: their spectra fit in a core's cache, which is half of the speed.

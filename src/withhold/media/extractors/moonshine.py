@@ -22,8 +22,8 @@ from withhold.core.errors import UserError
 from withhold.learn.nets.device import core_count
 from withhold.media.decode.sounds import resampled
 from withhold.media.extractors.extractor import Extractor, FloatArray, Prepared, unit
-from withhold.media.samples import Sample, Sound
 from withhold.media.weights import PackageFile, file_hash
+from withhold.records.samples import Sample, Sound
 
 _RATE = 16_000
 # The convolutions (127 wide every 64, 7 every 3, 3 every 2) give their first step at this length.

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from withhold.media.decode.pictures import grey, resized
 from withhold.media.extractors.extractor import Extractor, ExtractorConfig, FloatArray, Prepared
-from withhold.media.samples import Picture, Sample
+from withhold.records.samples import Picture, Sample
 
 
 class PixelsConfig(ExtractorConfig):

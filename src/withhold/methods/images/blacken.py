@@ -8,8 +8,8 @@ from pydantic import Field
 
 from withhold.media.filters import blacken
 from withhold.media.regions import Where
-from withhold.media.samples import ByteArray
 from withhold.methods.images.image import ImageConfig, ImageModifier
+from withhold.records.samples import ByteArray
 
 
 class BlackenConfig(ImageConfig):

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from withhold.media.filters import gaussian_blur
-from withhold.media.samples import ByteArray
 from withhold.methods.images.image import ImageConfig, ImageModifier
+from withhold.records.samples import ByteArray
 
 
 def _odd(value: int) -> int:

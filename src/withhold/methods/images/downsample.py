@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from withhold.media.filters import downsample
-from withhold.media.samples import ByteArray
 from withhold.methods.images.image import ImageConfig, ImageModifier
+from withhold.records.samples import ByteArray
 
 
 class DownsampleConfig(ImageConfig):

@@ -9,8 +9,8 @@ from typing import Self, TypeVar
 from pydantic import Field, model_validator
 
 from withhold.media.regions import Faces, Missing, Region, Where, apply_in
-from withhold.media.samples import ByteArray, Clip, Picture, Sample
 from withhold.methods.media_modifier import MediaConfig, MediaModifier
+from withhold.records.samples import ByteArray, Clip, Picture, Sample
 
 
 class ImageConfig(MediaConfig):

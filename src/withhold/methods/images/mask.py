@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from withhold.media.samples import Sound
 from withhold.media.sound_filters import mask
 from withhold.methods.media_modifier import MediaConfig
 from withhold.methods.sounds.sound import SoundModifier
+from withhold.records.samples import Sound
 
 
 class MaskConfig(MediaConfig):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from withhold.media.filters import pixelate
-from withhold.media.samples import ByteArray
 from withhold.methods.images.image import ImageConfig, ImageModifier
+from withhold.records.samples import ByteArray
 
 
 class PixelateConfig(ImageConfig):

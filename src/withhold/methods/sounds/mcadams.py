@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from withhold.media.samples import Sound
 from withhold.media.sound_filters import mcadams
 from withhold.methods.media_modifier import MediaConfig
 from withhold.methods.sounds.sound import SoundModifier
+from withhold.records.samples import Sound
 
 Coefficient = Annotated[float, Field(gt=0, le=2)]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from withhold.core.keyed import keyed_normal, keyed_uniform, other_key
-from withhold.media.samples import FloatArray, Sample, Sound
 from withhold.methods.media_modifier import C, MediaModifier
+from withhold.records.samples import FloatArray, Sample, Sound
 
 
 class SoundModifier(MediaModifier[C]):

@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from withhold.media.samples import Sound
 from withhold.media.sound_filters import white_noise
 from withhold.methods.media_modifier import MediaConfig
 from withhold.methods.sounds.sound import SoundModifier
+from withhold.records.samples import Sound
 
 Share = Annotated[float, Field(ge=0, le=1)]
 

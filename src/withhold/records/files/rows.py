@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from withhold.core.atomic import open_new, writing_to
 from withhold.core.errors import UserError
+from withhold.core.safe_read import file_sha256
 
 _STEP = 4096
 MANY_ROWS = 1_000_000  # from which the list is Parquet
@@ -42,7 +43,7 @@ def write_rows(
 
     original: the digest of its features, where it has some. This list does not leave the house.
     """
-    known = {"release": sha256_of(release)} | ({} if original is None else {"original": original})
+    known = {"release": file_sha256(release)} | ({} if original is None else {"original": original})
     with writing_to(path), open_new(path, private=True) as file:
         if path.suffix == ".parquet":
             numbers = np.arange(len(originals))
@@ -120,7 +121,7 @@ def check_release(path: Path, release: Path, *, named: bool) -> None:
             f"{path} does not say which release it is of; write the release again, or name the list"
             " with --rows if you are sure"
         )
-    if digest is not None and digest != sha256_of(release):
+    if digest is not None and digest != file_sha256(release):
         raise UserError(
             f"{path} is the list of rows of another release than {release} (its SHA-256 differs);"
             " remove it, or name the list of this release with --rows"
@@ -148,9 +149,3 @@ def features_digest(x: npt.NDArray[np.float32]) -> str:
     for start in range(0, len(x), _STEP):
         found.add(x[start : start + _STEP])
     return found.hexdigest()
-
-
-def sha256_of(path: Path) -> str:
-    """What `sha256sum` prints for a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -11,10 +11,10 @@ import pytest
 
 from media_support import constant, write_wav
 from withhold.core.errors import UserError
-from withhold.media.collect import open_media
-from withhold.media.collect.fence import Fence
 from withhold.media.extract import extract
-from withhold.media.samples import BadMedia
+from withhold.records.readers import open_media
+from withhold.records.readers.fence import Fence
+from withhold.records.samples import BadMedia
 
 
 @pytest.fixture

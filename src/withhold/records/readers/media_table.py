@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean, listing
-from withhold.media.collect.collection import FILE, Item
-from withhold.media.collect.fence import Fence
-from withhold.media.collect.folder import contents, file_stamp, stem
-from withhold.media.samples import BadMedia, Content, FloatArray, Kind, Sound
-from withhold.media.weights import file_hash
+from withhold.core.safe_read import file_sha256
 from withhold.records.files import Source, open_source
+from withhold.records.readers.collection import FILE, Item
+from withhold.records.readers.fence import Fence
+from withhold.records.readers.media_folder import contents, file_stamp, stem
+from withhold.records.samples import BadMedia, Content, FloatArray, Kind, Sound
 
 Form = Literal["bytes", "mulaw", "samples", "path", "text", "struct"]
 # y = u/127.5 - 1;  x = sign(y) (256^|y| - 1) / 255
@@ -191,7 +191,7 @@ class Stored:
 
     @cached_property
     def _contents(self) -> str:
-        h = hashlib.sha256(file_hash(self.path).encode())
+        h = hashlib.sha256(file_sha256(self.path).encode())
         for path in self._files():
             h.update(contents(path))
         return h.hexdigest()

@@ -17,10 +17,10 @@ import pyarrow as pa
 from withhold.core.errors import UserError, listing
 from withhold.core.lists import from_cell
 from withhold.core.safe_read import open_regular, read_bounded, reason
-from withhold.media.collect.collection import FILE, Item
-from withhold.media.collect.fence import is_below
-from withhold.media.collect.pattern import Pattern, typed
-from withhold.media.samples import SUFFIXES, BadMedia, Kind, kind_of
+from withhold.records.readers.collection import FILE, Item
+from withhold.records.readers.fence import is_below
+from withhold.records.readers.file_pattern import Pattern, typed
+from withhold.records.samples import SUFFIXES, BadMedia, Kind, kind_of
 
 _MOST_BYTES = 2**28  # of a list of names
 _OUTSIDE = "is a link that leads out of the folder; if it can be trusted, add --allow-outside"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.media.collect.arrays import Arrays
+from withhold.records.readers.pixel_arrays import Arrays
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (5, 4, 3), np.uint8)

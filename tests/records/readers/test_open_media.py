@@ -7,10 +7,10 @@ import pytest
 
 from media_support import constant, write_wav
 from withhold.core.errors import UserError
-from withhold.media.collect import open_media
-from withhold.media.collect.arrays import Arrays
-from withhold.media.collect.folder import Folder
-from withhold.media.collect.stored import Stored
+from withhold.records.readers import open_media
+from withhold.records.readers.media_folder import Folder
+from withhold.records.readers.media_table import Stored
+from withhold.records.readers.pixel_arrays import Arrays
 
 
 @pytest.fixture

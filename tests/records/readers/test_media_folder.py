@@ -6,8 +6,8 @@ import pytest
 
 from media_support import constant, write_wav
 from withhold.core.errors import UserError
-from withhold.media.collect.folder import Folder, file_names
-from withhold.media.samples import BadMedia
+from withhold.records.readers.media_folder import Folder, file_names
+from withhold.records.samples import BadMedia
 
 
 @pytest.fixture

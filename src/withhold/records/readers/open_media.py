@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from withhold.core.errors import UserError, did_you_mean
-from withhold.media.collect.arrays import Arrays
-from withhold.media.collect.collection import Collection
-from withhold.media.collect.folder import Folder
-from withhold.media.collect.stored import Stored
-from withhold.media.samples import Kind, kind_of
+from withhold.records.readers.collection import Collection
+from withhold.records.readers.media_folder import Folder
+from withhold.records.readers.media_table import Stored
+from withhold.records.readers.pixel_arrays import Arrays
+from withhold.records.samples import Kind, kind_of
 
 
 def open_media(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from withhold.core.errors import UserError
-from withhold.media.collect.pattern import Pattern, typed
+from withhold.records.readers.file_pattern import Pattern, typed
 
 
 @pytest.mark.parametrize(

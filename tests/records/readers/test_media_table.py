@@ -11,8 +11,8 @@ import pytest
 
 from media_support import constant, write_png, write_wav
 from withhold.core.errors import UserError
-from withhold.media.collect.stored import MULAW, Stored
-from withhold.media.samples import BadMedia, Sound
+from withhold.records.readers.media_table import MULAW, Stored
+from withhold.records.samples import BadMedia, Sound
 
 WAVES = [np.float32([0.1, -0.2, 0.3]), np.float32([0.5]), np.float32([-1, 1, 0, 0.25, 0.125])]
 

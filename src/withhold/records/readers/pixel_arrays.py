@@ -12,12 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean, listing
-from withhold.core.safe_read import open_regular
-from withhold.media.collect.collection import Item
-from withhold.media.samples import ByteArray, Clip, Kind, Picture
-from withhold.media.weights import file_hash
+from withhold.core.safe_read import file_sha256, open_regular
 from withhold.records.files.npz import stored_arrays
 from withhold.records.files.source import one_line
+from withhold.records.readers.collection import Item
+from withhold.records.samples import ByteArray, Clip, Kind, Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +99,7 @@ class Arrays:
 
     def digest(self) -> str:
         """A hash of the file."""
-        return f"{file_hash(self.path)} {self.column}"
+        return f"{file_sha256(self.path)} {self.column}"
 
 
 def _label(values: npt.NDArray[Any], name: str, path: Path) -> pa.Array:

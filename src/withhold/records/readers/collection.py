@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from withhold.media.samples import BadMedia, Content, Kind, Picture, Sample, Sound
+from withhold.records.samples import BadMedia, Content, Kind, Picture, Sample, Sound
 
 # The column that names the file of a record; it is never a feature and tells more than it seems.
 FILE = "file"
