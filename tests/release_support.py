@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from withhold.bundle.media import MediaBundle, fit_media
+from withhold.actions.fit import fit_bundle
+from withhold.bundle.bundle import Bundle
+from withhold.records.dataset import Dataset
 from withhold.records.readers import Collection, open_media
 from withhold.records.roles import Roles
 
@@ -77,9 +79,10 @@ def bundle_of(
     seed: int = 0,
     key: bytes | None = None,
     **where: Any,
-) -> tuple[MediaBundle, Collection]:
+) -> tuple[Bundle, Collection]:
     """A bundle, and the collection it is for."""
     if isinstance(media, Path):
         media = open_media(media, kind, stills=False, **where)
     roles = Roles.of(suppress, "")
-    return fit_media(media, roles, method=method, config=config, seed=seed, key=key), media
+    data = Dataset.of_media(media)
+    return fit_bundle(data, roles, method=method, config=config, seed=seed, key=key), media

@@ -17,19 +17,33 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from withhold.actions.audit import audit
+    from withhold.actions.fit import fit
     from withhold.audit.leakage_scorer import leakage_scorer
     from withhold.bundle.bundle import load_bundle as load
     from withhold.certificate.certify import certify
+    from withhold.media.extract import extract
     from withhold.records.dataset import Dataset
     from withhold.suppressor import Suppressor
 
-__all__ = ["Dataset", "Suppressor", "__version__", "audit", "certify", "leakage_scorer", "load"]
+__all__ = [
+    "Dataset",
+    "Suppressor",
+    "__version__",
+    "audit",
+    "certify",
+    "extract",
+    "fit",
+    "leakage_scorer",
+    "load",
+]
 
 _WHERE = {
     "Dataset": ("withhold.records.dataset", "Dataset"),
     "Suppressor": ("withhold.suppressor", "Suppressor"),
     "audit": ("withhold.audit", None),
     "certify": ("withhold.certificate.certify", "certify"),
+    "extract": ("withhold.media.extract", "extract"),
+    "fit": ("withhold.actions.fit", "fit"),
     "leakage_scorer": ("withhold.audit.leakage_scorer", "leakage_scorer"),
     "load": ("withhold.bundle.bundle", "load_bundle"),
 }

@@ -16,11 +16,13 @@ from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
 from withhold.core.errors import UserError, listing
 from withhold.core.progress import Progress
-from withhold.methods import Journal
+from withhold.methods import FeatureModifier, Journal, require_kind
 from withhold.methods.settings_by_name import flat_settings, with_settings
-from withhold.records.arrays import is_tensor
+from withhold.records.arrays import as_pixels, is_tensor
 from withhold.records.dataset import Dataset
+from withhold.records.readers import Samples
 from withhold.records.roles import Roles
+from withhold.records.samples import Clip
 from withhold.records.splits import assign_parts
 
 
@@ -33,10 +35,13 @@ class _DatasetFirst:
 
     def transform(self: Any, X: Any) -> Any:
         """The release: of a Dataset a Dataset without suppressed labels, of an array an array, of
-        a tensor a tensor on the same device."""
+        a tensor a tensor on the same device. Images are bytes (n, h, w, 3)."""
         if isinstance(X, Dataset):
             check_is_fitted(self, "bundle_")
             return self.bundle_.release(X)
+        pixels = as_pixels(X)
+        if pixels is not None:
+            return _like_pixels(X, self._modified(pixels))
         if is_tensor(X):
             return _like(X, self._transformed(_from_tensor(X)))
         return super().transform(X)  # type: ignore[misc]
@@ -53,8 +58,17 @@ class _ArrayTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     def _transformed(self, X: Any) -> npt.NDArray[Any]:
         check_is_fitted(self, "bundle_")
         x = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        require_kind(self.bundle_.method, "features", "X")
         released: npt.NDArray[Any] = self.bundle_.modifier.transform(_single(x)).astype(x.dtype)
         return released
+
+    def _modified(self, pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        """Images (n, h, w, 3) or clips (n, t, h, w, 3), modified."""
+        check_is_fitted(self, "bundle_")
+        samples = Samples.of_pixels(pixels, pa.table({}))
+        require_kind(self.bundle_.method, samples.kind, "X")
+        made = self.bundle_.modifier.transform(samples.samples)
+        return np.stack([s.frames if isinstance(s, Clip) else s.pixels for s in made])
 
 
 class Suppressor(_DatasetFirst, _ArrayTransformer):
@@ -67,7 +81,8 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
     preserve : names of the attributes to keep, if known.
     method : `codebook`, whose release has a certificate; `pass`, which has one too, `mass` and
         `mass-it`, as published; or a baseline: `identity`, `constant`, `noise`,
-        `random-substitute`, `leace`.
+        `random-substitute`, `leace`. Of images and clips: `blur`, `downsample`, `blacken`,
+        `pixelate`; of sounds: `white-noise`, `mask`, `mcadams`.
     config : the method's settings, as a mapping (`{"preset": "audiomnist", "epochs": 30}`). They
         are also parameters by name for `set_params` and a grid search (`suppressor__epochs`).
     seed : decides every random choice of the training.
@@ -125,7 +140,8 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
             if y is not None or attributes is not None:
                 raise UserError("a Dataset has its attributes with it; pass no y, no attributes")
             dataset, roles = X, self._roles(None)
-            self.n_features_in_ = X.dimension
+            if X.media is None:
+                self.n_features_in_ = X.dimension
             if hasattr(self, "feature_names_in_"):  # of an earlier fit on a frame
                 del self.feature_names_in_
         else:
@@ -182,7 +198,8 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
             key=key,
         )
         made.bundle_ = bundle
-        made.n_features_in_ = bundle.modifier.dimension
+        if isinstance(bundle.modifier, FeatureModifier):
+            made.n_features_in_ = bundle.modifier.dimension
         return made
 
     def _roles(self, default: str | None) -> Roles:
@@ -207,20 +224,19 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
                 " Suppressor(…).set_fit_request(attributes=True), and pass attributes=frame to the"
                 " fit of the Pipeline. Where y itself is to be suppressed, leave suppress unset"
             )
-        if is_tensor(X):
-            X = _from_tensor(X)
-        # A single record cannot teach anything about a class.
-        x = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        x: Any = as_pixels(X)
+        if x is None:
+            if is_tensor(X):
+                X = _from_tensor(X)
+            # A single record cannot teach anything about a class.
+            x = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            x = _single(x)
         roles = self._roles("y" if attributes is None else None)
         if attributes is None:
             attributes = {roles.suppress[0]: _labels(y, len(x))}
         elif hasattr(attributes, "to_frame"):  # a pandas or polars series
             attributes = attributes.to_frame()
-        dataset = Dataset.from_arrays(_single(x), attributes)
-        if dataset.parts is None:
-            everything = assign_parts(len(dataset), fractions=(1.0, 0.0, 0.0))
-            dataset = dataset.with_column("split", pa.array(everything.tolist()))
-        return dataset, roles
+        return _all_train(Dataset.from_arrays(x, attributes)), roles
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -228,6 +244,14 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         tags.non_deterministic = self.key is None  # a random key, so other draws in every fit
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _all_train(dataset: Dataset) -> Dataset:
+    """The dataset with every record in the training part, unless it has a split."""
+    if dataset.parts is not None:
+        return dataset
+    everything = assign_parts(len(dataset), fractions=(1.0, 0.0, 0.0))
+    return dataset.with_column("split", pa.array(everything.tolist()))
 
 
 def _single(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
@@ -252,6 +276,13 @@ def _like(x: Any, released: npt.NDArray[Any]) -> Any:
 
     made = torch.from_numpy(released).to(x.device)
     return made.to(x.dtype) if x.is_floating_point() else made
+
+
+def _like_pixels(x: Any, released: npt.NDArray[np.uint8]) -> Any:
+    """Pixels as a tensor on the device of x where x is one."""
+    import torch
+
+    return torch.from_numpy(released).to(x.device) if is_tensor(x) else released
 
 
 def _labels(y: Any, n: int) -> npt.NDArray[Any]:

@@ -83,7 +83,7 @@ def test_it_holds_six_files_and_none_is_code(saved: Path) -> None:
 
 def test_it_says_where_it_came_from(saved: Path) -> None:
     text = json.loads((saved / "bundle.json").read_text())
-    assert text["schema"] == 2
+    assert text["schema"] == 3
     assert (text["method"], text["seed"]) == ("mass", 0)
     assert (text["suppress"], text["preserve"]) == (["secret"], ["colour"])
     assert text["config"]["contrastive"]["projection"] == TINY["contrastive"]["projection"]
@@ -231,10 +231,10 @@ def test_what_is_not_a_bundle_is_refused(tmp_path: Path) -> None:
         load_bundle(tmp_path / "file")
 
 
-@pytest.mark.parametrize("schema", [1, 0, None, "2", True, [2]])
+@pytest.mark.parametrize("schema", [2, 0, None, "3", True, [3]])
 def test_another_schema_is_refused(folder: Path, schema: object) -> None:
     rewrite(folder, lambda text: text.update(schema=schema))
-    with pytest.raises(UserError, match=f"schema {re.escape(str(schema))}, this version reads 2"):
+    with pytest.raises(UserError, match=f"schema {re.escape(str(schema))}, this version reads 3"):
         load_bundle(folder)
 
 

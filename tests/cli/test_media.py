@@ -13,7 +13,7 @@ import pytest
 
 from media_support import write_wav
 from release_support import below, hum, noisy, people, picture_bytes, write_picture
-from withhold.bundle.media import load_media_bundle
+from withhold.bundle.bundle import load_bundle
 from withhold.media.decode.clips import decode_clip
 from withhold.media.decode.encoded_clips import encode_clip
 from withhold.records.files.rows import read_rows
@@ -153,7 +153,7 @@ def test_a_fit_that_is_there_stays_and_another_does_not_replace_it(blur: Path, c
         assert "holds a bundle of another fit" in cli(*fit, *more).mistake
     assert snapshot(blur) == before
     assert cli(*fit, "pixelate", "--overwrite").code == 0
-    assert load_media_bundle(blur).method == "pixelate"
+    assert load_bundle(blur).method == "pixelate"
 
 
 FIT = ("fit", "faces", *PATTERN, "-o", "b", "--suppress", "person", "--method")
@@ -265,7 +265,7 @@ def test_clips_are_told_from_images(spot: Path, cli: Run, form: str) -> None:
     suppress = "n" if form in ("paths", "bytes") else "x"
     ran = cli("fit", table, "--method", "blur", "--suppress", suppress, "-o", "b")
     assert ran.code == 0, ran.err
-    assert load_media_bundle("b").kind == "clip"
+    assert load_bundle("b").kind == "clip"
     out = {"bytes": "out.parquet", "npz": "out.npz"}.get(form, "out")
     ran = cli("transform", "b", table, "-o", out, "-q", "--json")
     assert ran.json["records"] == 1

@@ -37,7 +37,7 @@ def _contract(name: str) -> type[MethodContract]:
 
 
 # One class a method, so that a failure names it: TestMass::test_…
-globals().update({cls.__name__: cls for cls in map(_contract, method_names())})
+globals().update({cls.__name__: cls for cls in map(_contract, method_names("features"))})
 
 
 class TestCodebookSubstitute(MethodContract):

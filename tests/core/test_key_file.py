@@ -105,7 +105,7 @@ def test_odd_files_and_values_are_refused(tmp_path: Path) -> None:
         make_key_file(tmp_path / "there")
 
 
-@pytest.mark.parametrize("method", method_names())
+@pytest.mark.parametrize("method", method_names("features"))
 def test_the_key_is_in_its_own_file_and_nowhere_else(tmp_path: Path, method: str) -> None:
     if method == "leace":
         pytest.importorskip("concept_erasure")

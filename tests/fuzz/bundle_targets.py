@@ -57,13 +57,12 @@ def reader_of(name: str) -> Callable[[Path], None]:
 
     def read(path: Path) -> None:
         from withhold.bundle.bundle import load_bundle
-        from withhold.bundle.media import load_media_bundle
         from withhold.certificate import Certificate
 
         folder = path.parent / "bundle"
         _write(folder, _contents(method) | {member: path.read_bytes()})
         if method == "blur":
-            load_media_bundle(folder)
+            load_bundle(folder)
             return
         bundle = load_bundle(folder)
         data = _data()
@@ -116,7 +115,9 @@ def _contents(method: str) -> dict[str, bytes]:
 def _save_media(place: Path, folder: Path) -> None:
     from PIL import Image
 
-    from withhold.bundle.media import fit_media, save_media_bundle
+    from withhold.actions.fit import fit_bundle
+    from withhold.bundle.bundle import save_bundle
+    from withhold.records.dataset import Dataset
     from withhold.records.readers import open_media
     from withhold.records.roles import Roles
 
@@ -124,7 +125,8 @@ def _save_media(place: Path, folder: Path) -> None:
     for who in ("anna", "ben"):
         Image.new("RGB", (8, 8)).save(place / "faces" / f"{who}_1.png")
     media = open_media(place / "faces", "image", pattern="{person}_{n}.png")
-    save_media_bundle(fit_media(media, Roles.of("person"), method="blur", key=KEY), folder)
+    made = fit_bundle(Dataset.of_media(media), Roles.of("person"), method="blur", key=KEY)
+    save_bundle(made, folder)
 
 
 @cache

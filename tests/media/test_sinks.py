@@ -35,7 +35,9 @@ def release(media: Path, target: Path, method: str = "blur", **more: Any) -> int
     # These tests are about sinks: labels stay unless dropped, in their order.
     keep = [n for n in collection.schema.names if n not in drop]
     wishes = Wishes.of(keep=keep, drop=drop, keep_labels=True, same_order=True)
-    return release_media(bundle, collection, target, wishes=wishes, progress=Silent(), **how)[0]
+    return release_media(
+        bundle, collection, target, wishes=wishes, progress=Silent(), **how
+    ).records
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -59,7 +61,7 @@ def test_a_folder_has_numbers_labels_and_one_date(tmp_path: Path) -> None:
     out = tmp_path / "out"
     wishes = Wishes.of(keep=["pose"])  # of six pictures nothing can be measured
     done = release_media(bundle, collection, out, wishes=wishes, progress=Silent())
-    assert done == (6, [])
+    assert (done.records, done.skipped) == (6, ())
     found = rows(out / "manifest.csv")
     assert list(found[0]) == ["path", "pose"]
     assert [row["path"] for row in found] == [f"{i:08d}.png" for i in range(6)]

@@ -12,8 +12,8 @@ from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.media.cutting import Cutting
 from withhold.media.extract import extract
-from withhold.media.views import MediaViews, Picked, view_of
-from withhold.records.readers import Samples
+from withhold.media.views import MediaViews, view_of
+from withhold.records.readers import Samples, Selection
 from withhold.records.samples import BadMedia, Picture, Sound
 
 
@@ -184,14 +184,14 @@ def test_a_mistake_in_a_worker_comes_out():
 
 
 def test_picked_items():
-    picked = Picked(sounds(300), np.array([2, 3, 255, 256, 299]))
+    picked = Selection(sounds(300), np.array([2, 3, 255, 256, 299]))
     assert len(picked) == 5
     for start in range(6):
         found = [item.labels["n"] for item in picked.items(start)]
         assert found == [2, 3, 255, 256, 299][start:]
     assert picked.labels()["n"].to_pylist() == [2, 3, 255, 256, 299]
     assert (picked.kind, picked.schema) == ("sound", sounds(1).schema)
-    assert list(Picked(sounds(3), np.array([], np.int64)).items()) == []
+    assert list(Selection(sounds(3), np.array([], np.int64)).items()) == []
     assert (
         MediaViews.of(sounds(3), Mean(), Cutting("sound"), np.array([], np.int64)).turns.size == 0
     )

@@ -44,7 +44,8 @@ def test_the_same_bytes_twice(tmp_path: Path) -> None:
     write_wav(tmp_path / "in" / "other.wav", hum(0))  # of another kind: left alone
     bundle, media = bundle_of(tmp_path / "in", pattern=PATTERN)
     for name in ("one", "two"):
-        assert release_media(bundle, media, tmp_path / name, progress=Silent()) == (18, [])
+        done = release_media(bundle, media, tmp_path / name, progress=Silent())
+        assert (done.records, done.skipped) == (18, ())
     assert released(tmp_path / "one") == released(tmp_path / "two")
 
 
@@ -154,7 +155,8 @@ def test_what_cannot_be_released_is_left_out_and_said(tmp_path: Path) -> None:
     (tmp_path / "in" / "text_0.png").write_text("no picture")
     write_picture(tmp_path / "in" / "misnamed.png", 3)
     bundle, media = bundle_of(tmp_path / "in", pattern=PATTERN)
-    records, skipped = release_media(bundle, media, tmp_path / "out", progress=Silent())
+    done = release_media(bundle, media, tmp_path / "out", progress=Silent())
+    records, skipped = done.records, done.skipped
     assert records == 6
     assert {s.name: s.reason for s in skipped} == {
         "cut_0.png": "the picture is cut short",
@@ -184,7 +186,7 @@ def test_strict(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"z_0\.png of in cannot be released: not a picture"):
         release_media(bundle, media, tmp_path / "out", strict=True, progress=Silent())
     assert not (tmp_path / "out").exists()
-    assert release_media(bundle, media, tmp_path / "out", progress=Silent())[0] == 6
+    assert release_media(bundle, media, tmp_path / "out", progress=Silent()).records == 6
 
 
 def test_nothing_of_a_picture_but_its_pixels(tmp_path: Path) -> None:

@@ -24,9 +24,10 @@ from withhold.records.dataset import Dataset
 from withhold.records.files import open_source
 from withhold.records.files.rows import check_release, read_rows, write_rows
 from withhold.records.roles import Roles
-from withhold.release import Wishes, release_file
+from withhold.release import Wishes
 from withhold.release.dataset import with_rows
 from withhold.release.order import occurrences, shuffled_places
+from withhold.release.stream import release_features
 
 from .made import HARMLESS, dataset
 
@@ -63,7 +64,7 @@ def test_shuffling_and_batches_change_nothing(
         order = np.arange(len(data)) if i == 0 else rng.permutation(len(data))
         source = open_source(write(data.rows(order), tmp_path / f"in{i}.parquet"))
         out = tmp_path / f"out{i}.parquet"
-        written = release_file(
+        written = release_features(
             bundle, source, out, Wishes(), features="x", progress=Silent(), shape=shape, rows=rows
         )
         found.append(out.read_bytes())
@@ -82,7 +83,9 @@ def test_python_and_the_command_line_give_one_release(
     data: Dataset, bundle: Bundle, tmp_path: Path
 ) -> None:
     source = open_source(write(data, tmp_path / "in.parquet"))
-    release_file(bundle, source, tmp_path / "a.parquet", Wishes(), features="x", progress=Silent())
+    release_features(
+        bundle, source, tmp_path / "a.parquet", Wishes(), features="x", progress=Silent()
+    )
     released = bundle.release(Dataset.read(tmp_path / "in.parquet"))
     released.write(tmp_path / "b.parquet")
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
@@ -188,13 +191,13 @@ def test_files_of_an_older_release_are_removed(
 ) -> None:
     source = open_source(write(data, tmp_path / "in.parquet"))
     out, noise = tmp_path / "r.parquet", fit_bundle(data, Roles.of("gender"), method="noise")
-    release_file(bundle, source, out, Wishes(), features="x", progress=Silent(), shape="index")
+    release_features(bundle, source, out, Wishes(), features="x", progress=Silent(), shape="index")
     (tmp_path / "other.rows.csv").write_text("of another release")
     made = {"r.parquet", "r.rows.csv", "r.certificate.json", "r.codes.parquet"}
     rest = {"in.parquet", "other.rows.csv"}
     assert {p.name for p in tmp_path.iterdir()} == made | rest
     wishes = Wishes(same_order=True)
-    release_file(noise, source, out, wishes, features="x", progress=Silent())
+    release_features(noise, source, out, wishes, features="x", progress=Silent())
     assert {p.name for p in tmp_path.iterdir()} == {"r.parquet"} | rest
     noise.release(data).write(out)
     noise.release(data, same_order=True).write(out)
@@ -218,7 +221,7 @@ def test_the_certificate_is_about_the_file(data: Dataset, bundle: Bundle, tmp_pa
     source = open_source(write(data, tmp_path / "in.parquet"))
     out = tmp_path / "out.parquet"
     wishes = Wishes(keep=("device",))
-    written = release_file(
+    written = release_features(
         bundle, source, out, wishes, features="x", progress=Silent(), shape="index"
     )
     assert written.certificate == tmp_path / "out.certificate.json"
@@ -283,7 +286,7 @@ def test_a_failure_leaves_the_older_files(data: Dataset, bundle: Bundle, tmp_pat
         (tmp_path / name).write_text("older")
     before = {p.name: hashlib.sha256(p.read_bytes()).digest() for p in tmp_path.iterdir()}
     with pytest.raises(UserError, match="row 659"):
-        release_file(
+        release_features(
             bundle,
             open_source(tmp_path / "in.parquet"),
             tmp_path / "out.parquet",

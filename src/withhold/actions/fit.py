@@ -1,25 +1,141 @@
-"""One fit, from data to bundle: what the command line and the estimator both do."""
+"""The action `fit`: learn a modifier, and save it as a bundle."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from operator import index
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from withhold.bundle.bundle import Bundle, describe
+from withhold.actions.request import Opening, Reading, Request
+from withhold.bundle.bundle import Bundle, describe, load_bundle, save_bundle
+from withhold.bundle.described_input import describe_input
+from withhold.bundle.files import bundle_digest, check_place, is_bundle, tidy_place
 from withhold.bundle.fit_membership import FitMembership
-from withhold.certificate import certify, headline
+from withhold.certificate import certify
+from withhold.certificate.words import headline
 from withhold.core.errors import UserError
-from withhold.core.key_file import as_key
+from withhold.core.key_file import as_key, make_key_file
 from withhold.core.progress import Progress, Silent
-from withhold.methods import Channel, Journal, Modifier, get_method, read_config
+from withhold.core.targets import check_target
+from withhold.media.extract import with_raw_media
+from withhold.media.recognise import open_as
+from withhold.methods import Channel, Journal, Modifier, get_method, read_config, require_kind
+from withhold.records.checks import no_attribute
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import feasibility
+from withhold.records.readers.collection import FILE
 from withhold.records.roles import Roles
+from withhold.records.samples import KINDS
+
+
+class FitRequest(Request):
+    """Data, roles and method of a fit, and where the bundle goes."""
+
+    data: Path
+    output: Path
+    suppress: tuple[str, ...]
+    preserve: tuple[str, ...] = ()
+    method: str = "codebook"
+    config: dict[str, Any] = Field(default_factory=dict)
+    seed: int = Field(0, ge=0)
+    reading: Reading = Reading()
+    opening: Opening = Opening()
+    raw: Path | None = None
+    key: Path | None = None
+    new_key: Path | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The bundle of a fit, and where it is."""
+
+    folder: Path
+    sha256: str
+    bundle: Bundle
+
+
+def fit(
+    data: Dataset,
+    suppress: Sequence[str] | str,
+    preserve: Sequence[str] | str = (),
+    *,
+    method: str = "codebook",
+    config: dict[str, Any] | BaseModel | None = None,
+    seed: int = 0,
+    key: bytes | str | Path | None = None,
+    checkpoints: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Bundle:
+    """Learn a modifier of `data` with a method for its kind of records.
+
+    `checkpoints` names a folder to resume an interrupted fit from. `bundle.release(data)` gives
+    what may leave; `withhold.load` reads what `Suppressor.save` or `withhold fit` wrote.
+    """
+    journal = Journal(None if checkpoints is None else Path(checkpoints))
+    bundle = fit_bundle(
+        data,
+        Roles.of(suppress, preserve),
+        method=method,
+        config=config,
+        seed=seed,
+        key=key,
+        progress=progress,
+        journal=journal,
+    )
+    journal.forget_key()
+    return bundle
+
+
+def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
+    """Fit, and write the bundle; a killed fit goes on where it was when this is called again."""
+    progress = progress or Silent()
+    check_target(request.output, request.data)
+    # Where -o is a link, the folder it leads to is replaced; and `.` has a name only in full.
+    target = Path(os.path.realpath(request.output))
+    check_place(target)
+    tidy_place(target)
+    roles = Roles.of(request.suppress, request.preserve)
+    chosen = read_config(request.method, request.config)  # a mistake here costs no reading
+    if request.key is not None and request.new_key is not None:
+        raise UserError("--key uses a key and --new-key makes one; give one of the two")
+    secret = as_key(request.key)
+    dataset = _read(request, progress)
+    _check_roles(dataset, roles, request.method)
+    if request.raw is not None:
+        dataset = with_raw_media(dataset, request.raw, **request.opening.given())
+    work = target.with_name(f"{target.name}.partial")
+    bundle = _earlier(target, dataset, roles, request, chosen, secret)
+    if bundle is None:
+        if work.exists():
+            progress.say(f"resuming from {work}")
+        journal = Journal(work)
+        try:
+            bundle = fit_bundle(
+                dataset,
+                roles,
+                method=request.method,
+                config=chosen,
+                seed=request.seed,
+                key=secret if request.new_key is None else make_key_file(request.new_key),
+                progress=progress,
+                journal=journal,
+            )
+            save_bundle(bundle, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                journal.remove_if_empty()
+            raise
+    shutil.rmtree(work, ignore_errors=True)
+    return Fitted(request.output, bundle_digest(request.output), bundle)
 
 
 def fit_bundle(
@@ -40,7 +156,13 @@ def fit_bundle(
     progress, journal = progress or Silent(), journal or Journal()
     given = as_key(key)
     settings, seed = read_config(method, config), _checked_seed(seed)
-    roles.check(dataset)
+    require_kind(method, dataset.kind, dataset.name)
+    _check_roles(dataset, roles, method)
+    journal.use_key(given)
+    chosen = get_method(method)
+    if not chosen.modifier_type.learned:
+        modifier = chosen.fit(dataset, roles, settings, progress, seed=seed, journal=journal)
+        return describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
     split = dataset.with_drawn_split(roles.suppress)
     train = split.part("train")
     if not len(train):
@@ -53,8 +175,7 @@ def fit_bundle(
     had.require()
     for warning in had.warnings:
         progress.say(f"warning: {warning}")
-    journal.use_key(given)
-    modifier = get_method(method).fit(split, roles, settings, progress, seed=seed, journal=journal)
+    modifier = chosen.fit(split, roles, settings, progress, seed=seed, journal=journal)
     _check_finite(modifier, method)
     bundle = describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
     if not isinstance(modifier, Channel):
@@ -64,7 +185,7 @@ def fit_bundle(
 
 
 def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> Bundle:
-    """The bundle, certified on the test part where that can be done; else it is said how."""
+    """The bundle, certified on the test part; otherwise say why no certificate could be made."""
     try:
         certificate = certify(bundle, dataset, progress=progress)
     except UserError as error:
@@ -93,3 +214,60 @@ def _checked_seed(seed: Any) -> int:
     if number < 0:
         raise UserError(f"seed must be a whole number, 0 or more, not {seed!r}")
     return number
+
+
+def _check_roles(dataset: Dataset, roles: Roles, method: str) -> None:
+    """Refuse roles that the data cannot serve; a filter of media also takes media without labels"""
+    if get_method(method).modifier_type.learned:
+        roles.check(dataset)
+        return
+    known = [n for n in dataset.attribute_names if n != FILE]
+    for name in roles.named:
+        if known and name not in known:
+            raise no_attribute(name, dataset)
+
+
+def _read(request: FitRequest, progress: Progress) -> Dataset:
+    """The data as records of a kind that the method takes."""
+    kinds = get_method(request.method).modifier_type.kinds
+    if "features" in kinds:
+        if request.data.is_dir():
+            raise UserError(
+                f"{request.data} is a folder of media, and method '{request.method}' takes"
+                f" features; make them with: withhold extract {request.data} -o DATA.parquet"
+            )
+        return request.reading.read(request.data, progress)
+    media = open_as(request.data, [k for k in KINDS if k in kinds], **request.opening.given())
+    require_kind(request.method, media.kind, str(request.data))
+    how = request.reading
+    data = Dataset.of_media(media, group=how.group, exclude=how.exclude, multilabel=how.multilabel)
+    return data if how.test is None else data.with_test_where(how.test)
+
+
+def _earlier(
+    target: Path,
+    dataset: Dataset,
+    roles: Roles,
+    request: FitRequest,
+    config: BaseModel,
+    key: bytes | None,
+) -> Bundle | None:
+    """The bundle where this very fit is done already; refuse to replace any other unasked."""
+    if not is_bundle(target) or request.overwrite:
+        return None
+    try:
+        old = load_bundle(target, key=key)
+        described = describe_input(dataset, roles, old.modifier.key)
+        same = (
+            (old.method, old.seed) == (request.method, request.seed)
+            and old.config == config.model_dump(mode="json")
+            and old.roles == roles
+            and old.input | {"name": ""} == described | {"name": ""}
+        )
+    except UserError:
+        same = False
+    if not same:
+        raise UserError(
+            f"{target} holds a bundle of another fit; choose another -o, or add --overwrite"
+        )
+    return old

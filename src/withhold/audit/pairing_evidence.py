@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
-from withhold.records.dataset import SPLIT, Dataset
+from withhold.records.dataset import Dataset
 from withhold.records.files.rows import features_digest
 from withhold.records.readers.collection import FILE
+from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from withhold import __version__
+from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Attacker, Logistic, MlpLarge
 from withhold.audit.evaluate import evaluate
 from withhold.audit.pairing import matching
@@ -26,13 +27,12 @@ from withhold.bench.kept import keep_row, row_folder
 from withhold.bench.recipe import Extracted, Recipe, Row
 from withhold.bench.result import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import row_config, row_method, timed_fit
-from withhold.bundle.media import fit_media
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.datasets.media_sets import RECORD, MediaFile, public_media
 from withhold.media.extract import plan, with_raw_media
 from withhold.media.to_file import extract_to
-from withhold.methods.classical import CLASSICAL
+from withhold.methods import method_names
 from withhold.records.dataset import Dataset
 from withhold.records.readers import Collection, open_media
 from withhold.records.roles import Roles
@@ -135,7 +135,7 @@ def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResul
     releases = {
         row.label: _released(recipe, row, file, output / "media", progress)
         for row in recipe.rows
-        if row_method(recipe, row) in CLASSICAL
+        if row_method(recipe, row) not in method_names("features")
     }
     if file.kind == "image":
         draw_examples(file, releases, output / "examples.png")
@@ -234,8 +234,8 @@ def _released(
     media = _opened(file)
     name = row_folder(folder, row.label).name
     target = folder / f"{recipe.data}-{name}{file.path.suffix}"
-    bundle = fit_media(
-        media,
+    bundle = fit_bundle(
+        Dataset.of_media(media),
         Roles.of(recipe.suppress, ""),
         method=row_method(recipe, row),
         config=row_config(recipe, row),

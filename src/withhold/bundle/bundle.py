@@ -34,23 +34,18 @@ from safetensors.numpy import load, save
 
 from withhold import __version__
 from withhold.bundle.described_input import describe_input
-from withhold.bundle.description import (
-    SCHEMA,
-    FeatureDescription,
-    checked,
-    read_json,
-    read_kind,
-)
+from withhold.bundle.description import SCHEMA, Description, read_description, read_json
 from withhold.bundle.files import CERTIFICATE, MEMBERSHIP, read_files, write_files
 from withhold.bundle.fit_membership import FitMembership
 from withhold.core.errors import UserError
 from withhold.core.key_file import as_key
 from withhold.core.progress import Progress
 from withhold.core.signature import sign_fields, verify_fields
-from withhold.methods import Modifier, get_method, read_config
+from withhold.methods import FeatureModifier, Modifier, get_method, read_config, require_kind
 from withhold.methods.modifier import State
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
+from withhold.records.samples import RecordKind
 
 if TYPE_CHECKING:
     from withhold.release import ReleasedDataset
@@ -63,6 +58,7 @@ class Bundle:
     """A modifier and where it came from."""
 
     modifier: Modifier
+    kind: RecordKind
     roles: Roles
     config: dict[str, Any]
     seed: int
@@ -134,6 +130,7 @@ def describe(
     """The bundle of a fit that is done."""
     return Bundle(
         modifier,
+        dataset.kind,
         roles,
         config.model_dump(mode="json"),
         seed,
@@ -157,6 +154,7 @@ def save_bundle(bundle: Bundle, folder: str | Path) -> None:
     """Write the bundle, all of it or nothing; an older one is replaced."""
     text = {
         "schema": SCHEMA,
+        "kind": bundle.kind,
         "method": bundle.method,
         "suppress": list(bundle.roles.suppress),
         "preserve": list(bundle.roles.preserve),
@@ -190,25 +188,21 @@ def load_bundle(folder: str | Path, *, key: bytes | str | Path | None = None) ->
     path = Path(folder)
     files = read_files(path, FILES, as_key(key))
     contents = files.contents
-    raw, kind = read_kind(path, contents["bundle.json"])
-    if kind != "features":
-        raise UserError(
-            f"bundle {path} changes {kind[:20]}s, not features; give it media:"
-            f" withhold transform {path} MEDIA -o RELEASE"
-        )
-    text = checked(path, raw, FeatureDescription)
+    text = read_description(path, contents["bundle.json"])
     state = read_arrays(path, contents, "weights.safetensors")
     seen = read_arrays(path, contents, MEMBERSHIP) if MEMBERSHIP in contents else None
     try:
         method = get_method(text.method)
         read_config(text.method, text.config)
         modifier = method.modifier_type.from_state(state, text.modifier, files.key)
+        require_kind(text.method, text.kind, "bundle.json")
         _check_modifier(modifier, text)
         membership = None if seen is None else FitMembership.from_arrays(seen, modifier.key)
     except UserError as error:
         raise UserError(f"bundle {path}: {error}") from error
     return Bundle(
         modifier,
+        text.kind,
         text.roles,
         text.config,
         text.seed,
@@ -229,9 +223,9 @@ def read_arrays(path: Path, contents: dict[str, bytes], name: str) -> State:
         raise UserError(f"bundle {path}: {name} cannot be read ({reason})") from error
 
 
-def _check_modifier(modifier: Modifier, text: FeatureDescription) -> None:
+def _check_modifier(modifier: Modifier, text: Description) -> None:
     """The arrays are those of the features and attributes that the description names."""
-    if modifier.dimension != text.input.features:
+    if isinstance(modifier, FeatureModifier) and modifier.dimension != text.input.features:
         raise UserError(
             f"weights.safetensors is for {modifier.dimension:,} features, bundle.json names"
             f" {text.input.features:,}; restore it, or fit again"

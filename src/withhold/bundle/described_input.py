@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from withhold.core.errors import UserError
 from withhold.core.signature import keyed_digest
 from withhold.records.columns import describe_columns
 from withhold.records.columns.measure import MOST
@@ -25,13 +26,22 @@ def describe_input(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]
         "records": len(dataset),
         "features": dataset.dimension,
         "columns": list(dataset.layout.columns),
-        "label_columns": [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))],
+        "label_columns": _label_columns(dataset, roles),
         "group": dataset.group,
         "multilabel": {name: list(labels) for name, labels in dataset.multilabel.items()},
         "raw": raw,
+        "opened": {} if dataset.media is None else dataset.media.opened(),
         "sha256": keyed_digest(key, dataset.digest()),
         **_describe_columns(dataset, roles, key),
     }
+
+
+def _label_columns(dataset: Dataset, roles: Roles) -> list[str]:
+    """Columns with labels of suppressed attributes; media may come without them."""
+    labels = [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))]
+    if dataset.media is not None and not set(labels) & set(dataset.table.column_names):
+        return []
+    return labels
 
 
 def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
@@ -41,10 +51,18 @@ def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, A
     if len(dataset) > MOST:
         rows = np.random.default_rng(0).choice(len(dataset), MOST, replace=False)
         dataset = dataset.rows(np.sort(rows))
+    try:
+        suppressed = [dataset.attribute(n) for n in roles.suppress]
+    except UserError:
+        # Only a filter of media takes records whose labels are missing or are no labels: then
+        # nothing can be measured against them.
+        if dataset.media is None:
+            raise
+        return {"checked": [], "tells": {}, "harmless": {}}
     return describe_columns(
         dataset.table.select(names),
-        [dataset.attribute(n) for n in roles.suppress],
-        x=dataset.x,
+        suppressed,
+        x=dataset.x if dataset.media is None else None,
         groups=None if dataset.group in roles.suppress else dataset.group_codes,
         key=key,
     )

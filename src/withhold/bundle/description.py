@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -11,7 +11,7 @@ from withhold.core.errors import UserError, listing
 from withhold.core.safe_read import parse_json
 from withhold.records.roles import Roles
 
-SCHEMA = 2
+SCHEMA = 3
 Name = Annotated[str, Field(min_length=1, max_length=10_000)]
 Names = Annotated[tuple[Name, ...], Field(max_length=100_000)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -36,39 +36,31 @@ class FitInput(_Checked):
 
     name: str
     records: int = Field(ge=1)
-    features: int = Field(ge=1)
-    columns: Names = Field(min_length=1)
-    label_columns: Names = Field(min_length=1)
+    features: int = Field(ge=0, description="per record; 0 of media")
+    columns: Names = Field(description="of the features; none of media")
+    label_columns: Names = Field(description="with labels of suppressed attributes")
     group: str | None
     multilabel: dict[str, Names]
     raw: str | None
+    opened: dict[str, Any] = Field(description="how media were opened; a release opens them alike")
     checked: Names
     tells: dict[str, dict[str, Share]]
-    harmless: dict[str, HarmlessColumn] = Field(
-        default_factory=dict, description="columns measured to tell nothing"
-    )
+    harmless: dict[str, HarmlessColumn] = Field(description="columns measured to tell nothing")
     sha256: Digest = Field(description="of the data, keyed: only a holder of the key can compare")
 
 
-class MediaInput(_Checked):
-    """The media of a fit, and how they were opened."""
+class Description(_Checked):
+    """`bundle.json`."""
 
-    name: str
-    items: int = Field(ge=0)
-    columns: Names
-    where: dict[str, Any]
-    tells: dict[str, dict[str, Share]] = Field(default_factory=dict)
-    harmless: dict[str, HarmlessColumn] = Field(default_factory=dict)
-    sha256: Digest = Field(description="of the media, keyed: only a holder of the key can compare")
-
-
-class _Description(_Checked):
-    schema_: Literal[2] = Field(alias="schema")
+    schema_: Literal[3] = Field(alias="schema")
+    kind: Literal["features", "image", "sound", "clip", "text"]
     method: str
     suppress: Names = Field(min_length=1)
     preserve: Names
     seed: int = Field(ge=0)
     config: dict[str, Any]
+    modifier: dict[str, Any]
+    input: FitInput
     versions: dict[str, str]
 
     @property
@@ -76,35 +68,25 @@ class _Description(_Checked):
         """The roles of the fit."""
         return Roles(self.suppress, self.preserve)
 
-
-class FeatureDescription(_Description):
-    """`bundle.json` of a modifier of features."""
-
-    kind: Literal["features"] = "features"
-    modifier: dict[str, Any]
-    input: FitInput
+    @model_validator(mode="after")
+    def _has_features(self) -> Description:
+        there = (self.input.features > 0, bool(self.input.columns))
+        if there != (self.kind == "features",) * 2:
+            raise ValueError(f"features and columns do not fit the kind '{self.kind}'")
+        return self
 
     @model_validator(mode="after")
-    def _labels_are_left_out(self) -> FeatureDescription:
+    def _labels_are_left_out(self) -> Description:
         """Every column with labels of a suppressed attribute is named, so that it is left out."""
         said = set(self.input.label_columns)
         labels = {c for n in self.suppress for c in self.input.multilabel.get(n, (n,))}
-        if labels - said:
+        # Media may come without any labels, and a filter does not need them.
+        if labels - said and (self.kind == "features" or said):
             raise ValueError(f"label_columns lacks {listing(sorted(labels - said))}")
         odd = (said | set(self.suppress)) & set(self.input.harmless)
         if odd:
             raise ValueError(f"harmless names {listing(sorted(odd))}, which is suppressed")
         return self
-
-
-class MediaDescription(_Description):
-    """`bundle.json` of a modifier of media."""
-
-    kind: Literal["image", "sound", "clip", "text"]
-    input: MediaInput
-
-
-D = TypeVar("D", bound=_Description)
 
 
 def read_json(path: Path, name: str, data: bytes) -> Any:
@@ -115,8 +97,8 @@ def read_json(path: Path, name: str, data: bytes) -> Any:
         raise UserError(f"bundle {path}: {error}; restore it, or fit again") from error
 
 
-def read_kind(path: Path, data: bytes) -> tuple[dict[str, Any], str]:
-    """What `bundle.json` says, unchecked but for the schema, and the kind of records it is for."""
+def read_description(path: Path, data: bytes) -> Description:
+    """`bundle.json` of the bundle at `path`, every field in its range."""
     text = read_json(path, "bundle.json", data)
     if not isinstance(text, dict):
         raise UserError(f"bundle {path}: bundle.json is not an object; restore it, or fit again")
@@ -126,13 +108,8 @@ def read_kind(path: Path, data: bytes) -> tuple[dict[str, Any], str]:
             f"bundle {path} has schema {str(schema)[:20]}, this version reads {SCHEMA};"
             " fit it again with this version"
         )
-    return text, str(text.get("kind", "features"))
-
-
-def checked(path: Path, text: dict[str, Any], into: type[D]) -> D:
-    """The description, every field in its range."""
     try:
-        return into.model_validate(text)
+        return Description.model_validate(text)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"])[:100] or "bundle.json"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from withhold.cli.media import features_for_audit
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -26,13 +25,11 @@ from withhold.cli.options import (
     Set,
     Test,
     Weights,
-    check_folder_target,
     choose_progress,
     extractor_settings,
     print_json,
-    read_dataset,
     read_yaml,
-    write_into,
+    reading,
 )
 from withhold.core.terminal import wrapped
 
@@ -144,11 +141,13 @@ def audit(
     Both may be folders of media, with --extractor: anyone's, matched by the names of files. Exit
     code 3 where --fail-if holds.
     """
+    from withhold.actions.audit_media import features_for_audit
     from withhold.audit.evaluate import evaluate
     from withhold.audit.pairing import matching
     from withhold.audit.settings import AuditSettings
     from withhold.core.errors import UserError
     from withhold.core.key_file import as_key
+    from withhold.core.targets import check_folder_target
     from withhold.records.dataset import Dataset
     from withhold.release.dataset import with_rows
 
@@ -191,15 +190,8 @@ def audit(
         names=names,
         progress=progress,
     )
-    before = read_dataset(
-        original,
-        features=features,
-        group=settings.group,
-        exclude=exclude,
-        multilabel=multilabel,
-        test=test,
-        progress=progress,
-    )
+    how = reading(features, settings.group, exclude, multilabel, test)
+    before = how.read(original, progress)
 
     def read(path: Path, rows: Path | None = None, media: Path | None = None) -> Dataset:
         found = Dataset.read(path, features=release_features or features, progress=progress)
@@ -275,6 +267,7 @@ def _same_columns(before: Dataset, after: Dataset) -> Dataset:
 
 
 def _write(evidence: Evidence, output: Path, *, title: str) -> None:
+    from withhold.core.targets import write_into
     from withhold.report import render
 
     page = render(evidence, title=title)

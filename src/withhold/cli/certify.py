@@ -15,10 +15,9 @@ from withhold.cli.options import (
     MultiLabel,
     Quiet,
     Test,
-    check_target,
     choose_progress,
     print_json,
-    read_dataset,
+    reading,
 )
 
 if TYPE_CHECKING:
@@ -51,19 +50,15 @@ def certify(
     """Bound what any attacker, of any power, can read from one released record."""
     from withhold.bundle.bundle import load_bundle
     from withhold.certificate import certify as certified
+    from withhold.core.targets import check_target
 
     check_target(output, data)
     loaded = load_bundle(bundle, key=key)
     progress = choose_progress(quiet)
-    dataset = read_dataset(
-        data,
-        features=features or loaded.feature_spec,
-        group=group,
-        exclude=exclude,
-        multilabel=multilabel or _fitted(loaded),
-        test=test,
-        progress=progress,
+    how = reading(
+        features or loaded.feature_spec, group, exclude, multilabel or _fitted(loaded), test
     )
+    dataset = how.read(data, progress)
     found = certified(loaded, dataset, confidence=confidence, progress=progress)
     found.to_json(output)
     if as_json:

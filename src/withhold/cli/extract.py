@@ -18,7 +18,6 @@ from withhold.cli.options import (
     Set,
     Test,
     Weights,
-    check_dataset_target,
     choose_progress,
     extractor_settings,
     print_json,
@@ -82,11 +81,14 @@ def extract(
     Streams; a killed run goes on where it was. Files that cannot be used are skipped and listed in
     NAME.errors.csv beside the dataset.
     """
+    from withhold.core.targets import check_target
     from withhold.media.extract import plan
     from withhold.media.to_file import extract_to
+    from withhold.records.files import check_sink
     from withhold.records.readers.collection import FILE
 
-    check_dataset_target(output, media)
+    check_target(output, media)
+    check_sink(output)
     if output.name.lower().endswith((".csv", ".csv.gz")):
         raise UserError(f"{output} cannot hold features in a list column; name it .parquet or .npz")
     progress = choose_progress(quiet)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from withhold.cli.media import check_method, is_classical, make_media_bundle, tell_media_bundle
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -28,18 +24,12 @@ from withhold.cli.options import (
     Seed,
     Suppress,
     Test,
-    check_target,
     choose_progress,
     print_json,
-    read_dataset,
     read_yaml,
+    reading,
 )
-from withhold.core.errors import UserError
 from withhold.core.terminal import wrapped
-
-if TYPE_CHECKING:
-    from withhold.records.dataset import Dataset
-    from withhold.records.roles import Roles
 
 
 def fit(
@@ -92,99 +82,48 @@ def fit(
     The bundle holds a secret key (file key) and, where there is a certificate, a file that tells
     who was in the fit (fit-membership.safetensors). Keep both in the house.
     """
-    from withhold.actions.fit import fit_bundle
-    from withhold.bundle.bundle import save_bundle
-    from withhold.bundle.files import bundle_digest, check_place, tidy_place
-    from withhold.core.key_file import as_key
-    from withhold.methods import Journal, read_config
-    from withhold.records.roles import Roles
+    from withhold.actions.fit import FitRequest, fit_to
+    from withhold.actions.request import Opening
 
-    check_target(output, data)
-    # Where -o is a link, the folder it leads to is replaced; and `.` has a name only in full.
-    target = Path(os.path.realpath(output))
-    check_place(target)
-    tidy_place(target)
-    progress = choose_progress(quiet)
-    roles = Roles.of(suppress, preserve)
     settings = read_yaml(config)
     settings |= {"preset": preset} if preset else {}
     settings |= {} if budget is None else {"budget": budget}
-    where = {"pattern": pattern, "column": column, "rate": rate}
-    check_method(method)
-    if key is not None and new_key is not None:
-        raise UserError("--key uses a key and --new-key makes one; give one of the two")
-    secret = as_key(key)
-    if is_classical(method):
-        made = make_media_bundle(
-            data,
-            roles,
-            method,
-            settings,
-            seed,
-            key=_made_key(new_key) or secret,
-            target=target,
-            overwrite=overwrite,
-            where=where,
-            allow_outside=allow_outside,
-        )
-        tell_media_bundle(made, output, data, quiet=quiet, as_json=as_json)
-        return
-    if data.is_dir():
-        raise UserError(
-            f"{data} is a folder of media, and method '{method}' takes features; make them with:"
-            f" withhold extract {data} -o DATA.parquet"
-        )
-    chosen = read_config(method, settings)
-    dataset = read_dataset(
-        data,
-        features=features,
-        group=group,
-        exclude=exclude,
-        multilabel=multilabel,
-        test=test,
-        progress=progress,
+    request = FitRequest(
+        data=data,
+        output=output,
+        suppress=(suppress,),
+        preserve=(preserve,),
+        method=method,
+        config=settings,
+        seed=seed,
+        reading=reading(features, group, exclude, multilabel, test),
+        opening=Opening(pattern=pattern, column=column, rate=rate, allow_outside=allow_outside),
+        raw=raw,
+        key=key,
+        new_key=new_key,
+        overwrite=overwrite,
     )
-    roles.check(dataset)
-    if raw is not None:
-        from withhold.media.extract import with_raw_media
-
-        dataset = with_raw_media(dataset, raw, **where, allow_outside=allow_outside)
-    wanted = {"method": method, "config": chosen.model_dump(mode="json"), "seed": seed}
-    work = target.with_name(f"{target.name}.partial")
-    if not _is_there(target, dataset, roles, wanted, secret, overwrite):
-        if work.exists():
-            progress.say(f"resuming from {work}")
-        journal = Journal(work)
-        try:
-            bundle = fit_bundle(
-                dataset,
-                roles,
-                method=method,
-                config=chosen,
-                seed=seed,
-                key=_made_key(new_key) or secret,
-                progress=progress,
-                journal=journal,
-            )
-            save_bundle(bundle, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                journal.remove_if_empty()
-            raise
-    shutil.rmtree(work, ignore_errors=True)
+    done = fit_to(request, choose_progress(quiet))
+    bundle = done.bundle
     if as_json:
-        print_json({"bundle": str(output), "sha256": bundle_digest(output)} | wanted)
-    elif not quiet:
-        typer.echo(
-            f"{output}: {method} fitted; next: withhold transform {output} {data} -o RELEASE"
+        print_json(
+            {
+                "bundle": str(output),
+                "sha256": done.sha256,
+                "method": bundle.method,
+                "kind": bundle.kind,
+                "config": bundle.config,
+                "seed": bundle.seed,
+            }
         )
-        typer.echo(wrapped(_stays_here(target), sys.stdout))
-
-
-def _made_key(path: Path | None) -> bytes | None:
-    from withhold.core.key_file import make_key_file
-
-    return None if path is None else make_key_file(path)
+    elif not quiet:
+        what = "fitted"
+        if bundle.kind != "features":
+            what = f"for {bundle.input['records']:,} {bundle.kind}s"
+        typer.echo(
+            f"{output}: {method} {what}; next: withhold transform {output} {data} -o RELEASE"
+        )
+        typer.echo(wrapped(_stays_here(output), sys.stdout))
 
 
 def _stays_here(bundle: Path) -> str:
@@ -195,35 +134,3 @@ def _stays_here(bundle: Path) -> str:
     if (bundle / MEMBERSHIP).exists():
         told += f" and {MEMBERSHIP} (it tells who was in the fit)"
     return told
-
-
-def _is_there(
-    target: Path,
-    dataset: Dataset,
-    roles: Roles,
-    wanted: dict[str, Any],
-    key: bytes | None,
-    overwrite: bool,
-) -> bool:
-    """Whether this very fit is done already; refuses to replace anything else unasked."""
-    from withhold.bundle.bundle import load_bundle
-    from withhold.bundle.described_input import describe_input
-    from withhold.bundle.files import is_bundle
-
-    if not is_bundle(target) or overwrite:
-        return False
-    try:
-        old = load_bundle(target, key=key)
-        described = describe_input(dataset, roles, old.modifier.key)
-        same = (
-            {"method": old.method, "config": old.config, "seed": old.seed} == wanted
-            and old.roles == roles
-            and old.input | {"name": ""} == described | {"name": ""}
-        )
-    except UserError:
-        same = False
-    if not same:
-        raise UserError(
-            f"{target} holds a bundle of another fit; choose another -o, or add --overwrite"
-        )
-    return True

@@ -16,7 +16,7 @@ from withhold.cli.options import (
     Suppress,
     choose_progress,
     print_json,
-    read_dataset,
+    reading,
 )
 
 if TYPE_CHECKING:
@@ -43,14 +43,8 @@ def inspect(
     from withhold.records.feasibility import feasibility
     from withhold.records.roles import Roles
 
-    dataset = read_dataset(
-        data,
-        features=features,
-        group=group,
-        exclude=exclude,
-        multilabel=multilabel,
-        progress=choose_progress(quiet),
-    )
+    how = reading(features, group, exclude, multilabel)
+    dataset = how.read(data, choose_progress(quiet))
     roles = Roles((), ())
     if suppress or preserve:
         roles = Roles.of(suppress, preserve)

@@ -14,7 +14,7 @@ from withhold.core.errors import UserError
 from withhold.core.progress import Bars, Lines, Progress, Silent
 
 if TYPE_CHECKING:
-    from withhold.records.dataset import Dataset
+    from withhold.actions.request import Reading
 
 Data = Annotated[Path, typer.Argument(help="Dataset: Parquet, CSV or npz.", metavar="DATA")]
 DataOrMedia = Annotated[
@@ -88,28 +88,23 @@ def choose_progress(quiet: bool) -> Progress:
     return Bars() if sys.stderr.isatty() else Lines()
 
 
-def read_dataset(
-    path: Path,
-    *,
+def reading(
     features: str = "x",
     group: str | None = None,
     exclude: str | None = None,
     multilabel: list[str] | None = None,
     test: str | None = None,
-    progress: Progress,
-) -> Dataset:
-    """A dataset as the options describe it."""
-    from withhold.records.dataset import Dataset
+) -> Reading:
+    """How a dataset is read, as the options say it."""
+    from withhold.actions.request import Reading
 
-    data = Dataset.read(
-        path,
+    return Reading(
         features=features,
         group=group,
-        exclude=[c.strip() for c in (exclude or "").split(",") if c.strip()],
-        multilabel=_multilabel(multilabel),
-        progress=progress,
+        exclude=tuple(c.strip() for c in (exclude or "").split(",") if c.strip()),
+        multilabel={name: tuple(labels) for name, labels in _multilabel(multilabel).items()},
+        test=test,
     )
-    return data if test is None else data.with_test_where(test)
 
 
 def _multilabel(options: list[str] | None) -> Mapping[str, list[str]]:
@@ -152,63 +147,6 @@ def extractor_settings(
     if download:
         out["download"] = True
     return out
-
-
-def check_target(path: Path, *inputs: Path) -> None:
-    """Refuse an output that cannot be written, or that is an input, before any work is done."""
-    from withhold.records.files import same_file
-
-    for given in inputs:
-        if same_file(path, given):
-            raise UserError(f"{path} is the input; choose another -o")
-    parent = path.absolute().parent
-    if not parent.is_dir():
-        raise UserError(
-            f"folder {path.parent} does not exist, so {path.name} cannot be made there;"
-            " make it, or choose another -o"
-        )
-    _check_writable(parent, path.parent)
-
-
-def check_dataset_target(path: Path, *inputs: Path) -> None:
-    """The same for a dataset file, whose name must also say its format."""
-    from withhold.records.files import check_sink
-
-    check_target(path, *inputs)
-    check_sink(path)
-
-
-def check_folder_target(path: Path) -> None:
-    """Refuse an output folder that is not there and cannot be made, before any work is done."""
-    if path.exists() and not path.is_dir():
-        raise UserError(f"{path} is a file; -o names a folder")
-    nearest = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
-    if not nearest.is_dir():
-        raise UserError(f"folder {path} cannot be made: {nearest} is a file; choose another -o")
-    _check_writable(nearest, nearest)
-
-
-def write_into(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files into a folder, all or none; the folder is made, and unmade where that fails."""
-    from withhold.core.atomic import write_together, writing_to
-
-    absent = [p for p in (folder, *folder.parents) if not p.exists()]
-    with writing_to(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    try:
-        write_together({folder / name: data for name, data in contents.items()})
-    except BaseException:
-        for made in absent:
-            made.rmdir()
-        raise
-
-
-def _check_writable(folder: Path, shown: Path) -> None:
-    import os
-
-    # A read-only file system refuses root too, which `access` knows.
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UserError(f"folder {shown} cannot be written (no permission); choose another -o")
 
 
 def print_json(value: Any) -> None:

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 def said(written: Written) -> dict[str, Any]:
     """For --json."""
     decision = written.decision
-    return {
+    media: dict[str, Any] = {}
+    if written.kind != "features":
+        media = {
+            "skipped": len(written.skipped),
+            "left_out": None if written.left_out is None else str(written.left_out),
+            "names": None if written.names is None else str(written.names),
+        }
+    return media | {
         "columns": written.columns,
         "dropped": list(decision.left_out),
         "left_out_because": decision.left_out,
@@ -36,11 +43,13 @@ def said(written: Written) -> dict[str, Any]:
     }
 
 
-def tell_columns(headline: str, written: Written, *, files: bool = False) -> None:
+def tell_columns(headline: str, written: Written) -> None:
     """On the screen: one line for the release, one for each column that was left out."""
     decision = written.decision
     order = "the order of the original" if written.same_order else "a random order"
     held = f" with {', '.join(written.columns)}" if written.columns else ""
+    # Files of media are numbered at random; a table of them has an order.
+    files = written.kind != "features" and written.rows is None and not written.same_order
     line = f"{headline}{held}" if files else f"{headline}{held}; rows in {order}"
     typer.echo(wrapped(line, sys.stdout))
     if decision.left_out:
@@ -68,6 +77,10 @@ def tell_columns(headline: str, written: Written, *, files: bool = False) -> Non
         typer.echo(wrapped(line, sys.stderr), err=True)
     if written.rows is not None:
         typer.echo(f"{written.rows}: which row became which; it stays in the house")
+    if written.names is not None:
+        typer.echo(f"{written.names}: which file became which; it stays in the house")
+    if written.skipped:
+        typer.echo(f"{len(written.skipped):,} could not be released, see {written.left_out}")
     if written.certificate is not None:
         typer.echo(f"{written.certificate}: what is proved of these rows")
 

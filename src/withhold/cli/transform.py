@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from withhold.cli.media import transform_media
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -17,13 +16,10 @@ from withhold.cli.options import (
     Pattern,
     Quiet,
     Rate,
-    check_dataset_target,
-    check_target,
     choose_progress,
     print_json,
 )
 from withhold.cli.released import said, tell_columns
-from withhold.core.errors import UserError
 
 if TYPE_CHECKING:
     from withhold.bundle.bundle import Bundle
@@ -94,78 +90,40 @@ def transform(
     (sound becomes mono, clips are silent). Files get numbers for names; RELEASE.names.csv says
     which is which, and RELEASE.left-out.csv what could not be released, and why.
     """
-    from withhold.bundle.bundle import load_bundle
-    from withhold.bundle.media import holds_media
-    from withhold.certificate.release_file import certificate_path
-    from withhold.records.files import open_source
-    from withhold.records.files.rows import rows_path
-    from withhold.release import Wishes, check_shape, codes_path, release_file
+    from withhold.actions.release import FeatureOptions, MediaOptions, ReleaseRequest, release
+    from withhold.release import Wishes
 
-    of_media = {
-        "--pattern": pattern is not None,
-        "--column": column is not None,
-        "--rate": rate is not None,
-        "--allow-outside": allow_outside,
-        "--keep-names": keep_names,
-        "--strict": strict,
-    }
-    of_features = {"--features": features is not None, "--as": shape != "code"}
-    changes_media = holds_media(bundle)
-    wishes = Wishes.of(
-        keep=keep or [], drop=drop or [], keep_labels=keep_labels, same_order=same_order
-    )
-    for option, given in (of_features if changes_media else of_media).items():
-        if given:
-            what = "media" if changes_media else "features"
-            raise UserError(f"bundle {bundle} changes {what}; {option} means nothing to it")
-    if changes_media:
-        transform_media(
-            bundle,
-            data,
-            output,
-            where={"pattern": pattern, "column": column, "rate": rate},
+    request = ReleaseRequest(
+        bundle=bundle,
+        data=data,
+        output=output,
+        wishes=Wishes.of(
+            keep=keep or [], drop=drop or [], keep_labels=keep_labels, same_order=same_order
+        ),
+        of_features=FeatureOptions(features=features, shape=shape),
+        of_media=MediaOptions(
+            pattern=pattern,
+            column=column,
+            rate=rate,
             allow_outside=allow_outside,
-            wishes=wishes,
             keep_names=keep_names,
             strict=strict,
-            key=key,
-            quiet=quiet,
-            as_json=as_json,
-        )
-        return
-    check_dataset_target(output, data)
-    loaded = load_bundle(bundle, key=key)
-    if data.is_dir():
-        raise UserError(
-            f"{data} is a folder of media, and {bundle} changes features; make them with:"
-            f" withhold extract {data} --like DATA -o FEATURES, where DATA is what was fitted"
-        )
-    form = check_shape(loaded, shape)
-    if form == "index":
-        check_dataset_target(codes_path(output), data, output)
-    for beside in (certificate_path(output), rows_path(output), codes_path(output)):
-        check_target(beside, data, output)
-    source = open_source(data)
-    written = release_file(
-        loaded,
-        source,
-        output,
-        wishes,
-        features=features or loaded.feature_spec,
-        progress=choose_progress(quiet),
-        shape=form,
+        ),
+        key=key,
     )
+    loaded, written = release(request, choose_progress(quiet))
     if as_json:
         print_json({"release": str(output), "records": written.records} | said(written))
     elif not quiet:
-        tell_columns(f"{output}: {written.records:,} records", written)
+        what = "records" if written.kind == "features" else f"{written.kind}s"
+        tell_columns(f"{output}: {written.records:,} {what}", written)
         if written.codes is not None:
             typer.echo(_compact(loaded, written.records, output, written.codes))
 
 
 def _compact(bundle: Bundle, records: int, output: Path, codes: Path) -> str:
     """How much smaller numbers are than features."""
-    full = 4 * bundle.modifier.dimension
+    full = 4 * int(bundle.input["features"])
     files = output.stat().st_size + codes.stat().st_size
     return (
         f"{codes}: the table of codes; 2 bytes a record instead of {full:,} ({full // 2:,} times"

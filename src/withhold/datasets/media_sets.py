@@ -133,7 +133,7 @@ def _unreadable(path: Path, error: Exception) -> UserError:
 
 def _parts(labels: dict[str, pa.Array], by: str) -> npt.NDArray[np.str_]:
     """A split that everybody draws alike, with the shares of `by` in every part."""
-    blank = Dataset.from_arrays(np.zeros((len(labels[by]), 1)), labels)
+    blank = Dataset.of_labels(labels, len(labels[by]))
     found = blank.with_split(stratify=[by]).parts
     assert found is not None
     return found

@@ -21,11 +21,11 @@ from withhold.media.extractors.registry import extractor_from_state, extractor_t
 from withhold.media.moments import Moments
 from withhold.media.pipeline import STUMBLES, Skipped, blocks, label_schema
 from withhold.media.views import MediaViews
-from withhold.records.dataset import SPLIT, Dataset
+from withhold.records.dataset import Dataset
 from withhold.records.readers import Collection, open_media
 from withhold.records.readers.collection import FILE
 from withhold.records.samples import BadMedia
-from withhold.records.splits import column_of
+from withhold.records.splits import SPLIT, column_of
 
 # Where a dataset file keeps how its features were made, so that later media are treated alike.
 METADATA = b"withhold.extractor"
@@ -95,7 +95,7 @@ def plan(
     if test is not None:
         check_test(test, media, known)
     elif SPLIT in media.schema.names and found.lacks_statistics:
-        train_rows(Dataset.from_arrays(np.zeros((len(media), 1)), media.labels(), name=media.name))
+        train_rows(Dataset.of_labels(media.labels(), len(media), name=media.name))
     return Job(media, _suited(found, media, cutting), cutting, test)
 
 
@@ -145,15 +145,13 @@ def check_test(condition: str, media: Collection, known: pa.Schema) -> None:
     annotations know is seen later."""
     column = column_of(condition)
     if column not in known.names or column in media.schema.names:
-        labels = Dataset.from_arrays(np.zeros((len(media), 1)), media.labels(), name=media.name)
+        labels = Dataset.of_labels(media.labels(), len(media), name=media.name)
         labels.with_test_where(condition)
 
 
 def with_parts(job: Job, labels: pa.Table, progress: Progress) -> Dataset:
     """The labels as a dataset without features, split as the job says."""
-    blank = Dataset.from_arrays(
-        np.zeros((labels.num_rows, 1), np.float32), labels, name=job.collection.name
-    )
+    blank = Dataset.of_labels(labels, labels.num_rows, name=job.collection.name)
     if job.test is not None:
         blank = blank.with_test_where(job.test)
     if job.cutting.several and blank.parts is None:

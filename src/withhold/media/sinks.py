@@ -23,7 +23,7 @@ from withhold.media.media_sink import MediaSink
 from withhold.records.files import Sink, check_sink, open_sink
 from withhold.records.files.rows import find_rows, rows_path, write_rows
 from withhold.records.files.shuffle import Shuffle
-from withhold.records.readers.collection import Collection, Item
+from withhold.records.readers.collection import Collection, Item, Samples, Selection
 from withhold.records.readers.media_folder import Folder
 from withhold.records.readers.media_table import MULAW, Stored
 from withhold.records.readers.pixel_arrays import Arrays
@@ -132,12 +132,15 @@ class ArraySink(MediaSink):
     def __init__(
         self,
         target: Path,
-        arrays: Arrays,
+        column: str,
+        grey: bool,
+        labels: Mapping[str, npt.NDArray[Any]],
         drop: frozenset[str],
         places: npt.NDArray[np.int64] | None = None,
     ) -> None:
         super().__init__(drop)
-        self.target, self.arrays, self.places = target, arrays, places
+        self.target, self.column, self.grey, self.places = target, column, grey, places
+        self.arrays = labels
         self.held: list[Any] = []
         self.originals: list[int] = []
 
@@ -149,8 +152,7 @@ class ArraySink(MediaSink):
         if isinstance(sample, Clip):
             return sample.frames
         assert isinstance(sample, Picture)
-        grey = self.arrays.pixels.ndim == 3
-        return sample.pixels[..., 0] if grey else sample.pixels
+        return sample.pixels[..., 0] if self.grey else sample.pixels
 
     def put(self, place: int, item: Item, made: Any) -> None:
         """Hold one."""
@@ -165,15 +167,13 @@ class ArraySink(MediaSink):
     ) -> None:
         if kind is not None:
             return
-        names = [n for n in self.arrays.table.column_names if n not in self.drop]
         order = np.arange(len(self.held))
         if self.places is not None:
             order = np.argsort(self.places[self.originals])
         rows = np.asarray(self.originals, np.int64)[order]
-        with np.load(self.arrays.path, allow_pickle=False) as file:
-            labels = {n: file[n][rows] for n in names}  # of the type that they had
+        labels = {name: values[rows] for name, values in self.arrays.items()}
         media = np.stack([self.held[i] for i in order])
-        write_bytes(self.target, _npz({self.arrays.column: media} | labels))
+        write_bytes(self.target, _npz({self.column: media} | labels))
         os.utime(self.target, (DATE, DATE))
         list_rows(self.target, self.originals, self.places)
 
@@ -189,10 +189,13 @@ def list_rows(target: Path, originals: list[int], places: npt.NDArray[np.int64] 
     write_rows(rows_path(target, len(rows)), rows[np.argsort(places[rows])], target, None)
 
 
-def is_of_files(collection: Collection) -> bool:
-    """Whether its media are files of their own, and so those of its release."""
-    inside = isinstance(collection, Stored) and collection.form != "path"
-    return not inside and not isinstance(collection, Arrays)
+def is_of_files(collection: Collection, target: Path) -> bool:
+    """Whether the release is a folder of files, as the media of the original are."""
+    whole = _whole(collection)
+    if isinstance(whole, Samples):
+        return target.suffix.lower() != ".npz"
+    inside = isinstance(whole, Stored) and whole.form != "path"
+    return not inside and not isinstance(whole, Arrays)
 
 
 def open_media_sink(
@@ -207,26 +210,54 @@ def open_media_sink(
 ) -> MediaSink:
     """A sink for the release of a collection: of the collection's own form.
 
-    Rows of a table or an npz get their places by the key, unless `same_order`.
+    Media in memory become an npz of pixels, or a folder. Rows of a table or an npz get their places
+    by the key, unless `same_order`.
     """
     places = None if same_order else dealt(len(collection), key)
-    if isinstance(collection, Stored) and collection.form != "path":
+    whole = _whole(collection)
+    if is_of_files(collection, target):
+        _check_folder(whole, target)
+        sink = FolderSink(
+            target,
+            plan,
+            drop,
+            collection.kind,
+            items=len(collection),
+            key=key,
+            keep_names=keep_names,
+        )
+        if keep_names:
+            sink.check_names(collection.items())
+        return sink
+    if isinstance(whole, Stored):
         if target.suffix.lower() not in (".parquet", ".pq"):
             raise UserError(f"{collection.name} holds its media in a column, and so does its"
                             " release: name it .parquet")  # fmt: skip
-        return TableSink(target, collection, drop, places)
-    if isinstance(collection, Arrays):
-        if target.suffix.lower() != ".npz":
-            raise UserError(f"{collection.name} is an npz, and so is its release: name it .npz")
-        check_sink(target)
-        return ArraySink(target, collection, drop, places)
-    _check_folder(collection, target)
-    sink = FolderSink(
-        target, plan, drop, collection.kind, items=len(collection), key=key, keep_names=keep_names
-    )
-    if keep_names:
-        sink.check_names(collection.items())
-    return sink
+        return TableSink(target, whole, drop, places)
+    if target.suffix.lower() != ".npz":
+        raise UserError(f"{collection.name} is an npz, and so is its release: name it .npz")
+    check_sink(target)
+    grey = isinstance(whole, Arrays) and whole.pixels.ndim == 3
+    column = whole.column if isinstance(whole, Arrays) else whole.kind
+    return ArraySink(target, column, grey, _label_arrays(collection, drop), drop, places)
+
+
+def _whole(collection: Collection) -> Collection:
+    return collection.whole if isinstance(collection, Selection) else collection
+
+
+def _label_arrays(collection: Collection, drop: frozenset[str]) -> dict[str, npt.NDArray[Any]]:
+    """The labels that leave, (n,) each, of the type that they have in the file."""
+    names = [n for n in collection.schema.names if n not in drop]
+    whole = _whole(collection)
+    if not isinstance(whole, Arrays):
+        table = collection.labels()
+        return {} if table is None else {n: np.array(table[n].to_pylist()) for n in names}
+    with np.load(whole.path, allow_pickle=False) as file:
+        labels = {n: file[n] for n in names}
+    if isinstance(collection, Selection):
+        labels = {n: values[collection.places] for n, values in labels.items()}
+    return labels
 
 
 def _check_folder(collection: Collection, target: Path) -> None:

@@ -13,21 +13,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray
 from withhold.media.pipeline import ATTEMPTS, Augment, blocks
-from withhold.records.readers import Collection, Item
-from withhold.records.samples import Clip, Kind, Picture, Sample, Sound
+from withhold.records.readers import Collection, Item, Selection
+from withhold.records.samples import Clip, Picture, Sample, Sound
 
 VERSION = "views 4"
 Rows = npt.NDArray[np.int64]
@@ -90,7 +88,7 @@ class MediaViews:
         wanted: dict[tuple[int, int], list[int]] = {}
         for out, row in enumerate(rows):
             wanted.setdefault((int(self.places[row]), int(self.turns[row])), []).append(out)
-        picked = Picked(self.collection, np.unique(self.places[rows]))
+        picked = Selection(self.collection, np.unique(self.places[rows]))
         x = np.zeros((len(rows), self.extractor.dimension), np.float32)
         with progress.stage(name, len(picked)) as bar:
             for block in blocks(picked, self.extractor, cutting, augment=augment):
@@ -156,55 +154,3 @@ def _instants(cutting: Cutting, seed: int, which: int, places: Rows) -> Cutting:
             return [two_instants(count, self.frames, self.step, rng)[which]]
 
     return Instants(cutting.kind, cutting.frames, cutting.step)
-
-
-@dataclass(frozen=True, eq=False)
-class Picked:
-    """Some items of a collection, in its order."""
-
-    origin: Collection
-    places: Rows  # ascending
-
-    @property
-    def name(self) -> str:
-        """That of the origin."""
-        return self.origin.name
-
-    @property
-    def kind(self) -> Kind:
-        """That of the origin."""
-        return self.origin.kind
-
-    @property
-    def schema(self) -> pa.Schema:
-        """That of the origin."""
-        return self.origin.schema
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def labels(self) -> pa.Table | None:
-        """Those of the picked items."""
-        table = self.origin.labels()
-        return None if table is None else table.take(pa.array(self.places))
-
-    def items(self, start: int = 0) -> Iterator[Item]:
-        """The picked items; what lies between is passed by, not decoded."""
-        wanted = iter(self.places[start:].tolist())
-        place = next(wanted, None)
-        if place is None:
-            return
-        for number, item in enumerate(self.origin.items(place), place):
-            if number == place:
-                yield item
-                place = next(wanted, None)
-                if place is None:
-                    return
-
-    def stamp(self) -> str:
-        """That of the origin."""
-        return self.origin.stamp()
-
-    def digest(self) -> str:
-        """That of the origin."""
-        return self.origin.digest()

@@ -1,17 +1,17 @@
 """Methods: ways to learn a modifier. Importing this package registers them all."""
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from withhold.learn.journal import Journal
+from withhold.methods import features, images, sounds
 from withhold.methods.channel import Channel
-from withhold.methods.features import codebook as _codebook
-from withhold.methods.features import mass as _mass
-from withhold.methods.features import mass_it as _mass_it
-from withhold.methods.features import pass_ as _substitutes
-from withhold.methods.features.baselines import registered as _baselines
-from withhold.methods.modifier import Labels, Modifier
-from withhold.methods.registry import Method, get_method, method_names, read_config
+from withhold.methods.modifier import FeatureModifier, Labels, Modifier
+from withhold.methods.registry import Method, get_method, method_names, read_config, require_kind
 
 __all__ = [
     "Channel",
+    "FeatureModifier",
     "Journal",
     "Labels",
     "Method",
@@ -19,6 +19,12 @@ __all__ = [
     "get_method",
     "method_names",
     "read_config",
+    "require_kind",
 ]
 
-del _codebook, _mass, _mass_it, _substitutes, _baselines
+# A new method is one file here: whatever is in these packages is imported, and registers itself.
+# Baselines come last, as they do in the lists that users read.
+for _kind in (features, images, sounds):
+    _names = [module.name for module in iter_modules(_kind.__path__)]
+    for _name in sorted(_names, key=lambda name: (name == "baselines", name)):
+        import_module(f"{_kind.__name__}.{_name}")

@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from withhold.core.errors import RecordError
 from withhold.core.keyed import keyed_uniform
-from withhold.methods.modifier import FloatArray, Labels, Modifier
+from withhold.methods.modifier import FeatureModifier, FloatArray, Labels
 
 IntArray = npt.NDArray[np.int64]
 _PIECE = 2048  # records whose probabilities are held at once
 
 
-class Channel(Modifier):
+class Channel(FeatureModifier):
     """x' = c_J with J ~ W(. | x), drawn by a keyed hash of the record, and of its person if named.
 
     The draw is the inverse of W's distribution function at a uniform number that belongs to the

@@ -1,44 +1,31 @@
-"""What every classical anonymiser is: a frozen, pure function from a medium to one like it."""
+"""A modifier of media: a frozen, pure function from a sample to one like it."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, Self, TypeVar
-
-from pydantic import BaseModel, ConfigDict
+from abc import abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from withhold.core.errors import UserError
+from withhold.learn.nets.device import core_count, threads
+from withhold.methods.modifier import Labels, Modifier
 from withhold.records.samples import Clip, Kind, Picture, Sample, Sound
 
-_KEY_BYTES = 32
 _KINDS: dict[type, Kind] = {Picture: "image", Sound: "sound", Clip: "clip", str: "text"}
 
 
-class MediaConfig(BaseModel):
-    """The settings of an anonymiser."""
+class MediaModifier(Modifier):
+    """apply(sample) -> sample of the same kind and size.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-C = TypeVar("C", bound=MediaConfig)
-
-
-class MediaModifier(ABC, Generic[C]):
-    """apply(sample) -> sample of the same kind and size; knows nothing of training.
-
-    It is pure. What it draws, it derives from the sample itself and `key` (32 bytes, kept
-    secret): the same sample gets the same draw, so asking twice tells nothing new.
+    What it draws, it derives from the sample itself and `key` (32 bytes, kept secret): the same
+    sample gets the same draw, so asking twice tells nothing new.
     """
 
-    method: ClassVar[str]
-    kinds: ClassVar[tuple[Kind, ...]]
-    config_type: ClassVar[type[MediaConfig]]
-    presets: ClassVar[dict[str, dict[str, Any]]] = {}
-
-    def __init__(self, config: C, key: bytes) -> None:
-        if len(key) != _KEY_BYTES:
-            raise ValueError(f"a key has {_KEY_BYTES} bytes, not {len(key)}")
-        self.config, self.key = config, key
+    def transform(self, records: Sequence[Sample], labels: Labels | None = None) -> list[Sample]:
+        """The anonymised samples, several at once."""
+        # One thread a sample: how many share one decides the last bits of a network's output.
+        with threads(1), ThreadPoolExecutor(core_count()) as pool:
+            return list(pool.map(self.apply, records))
 
     def apply(self, sample: Sample) -> Sample:
         """The anonymised sample; raises BadMedia where it cannot be anonymised."""
@@ -50,13 +37,3 @@ class MediaModifier(ABC, Generic[C]):
     @abstractmethod
     def _apply(self, sample: Sample) -> Sample:
         """The same for a sample of a kind it is for."""
-
-    def settings(self) -> dict[str, Any]:
-        """JSON that, with the key, makes the same modifier again."""
-        return self.config.model_dump(mode="json")
-
-    @classmethod
-    def from_settings(cls, settings: dict[str, Any], key: bytes) -> Self:
-        """The modifier that `settings` describes."""
-        config: Any = cls.config_type.model_validate(settings)
-        return cls(config, key)

@@ -1,4 +1,4 @@
-"""What every method leaves behind: a frozen, pure function over record batches."""
+"""What every method leaves behind: a frozen, pure function over batches of records."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from withhold.core.errors import UserError, listing
 from withhold.records.attribute import Attribute
+from withhold.records.samples import RecordKind
 
 FloatArray = npt.NDArray[np.float32]
 State = dict[str, npt.NDArray[Any]]
@@ -18,20 +19,16 @@ Labels = Mapping[str, Attribute]  # of the records of one batch, by the attribut
 
 
 class Modifier(ABC):
-    """transform(x) -> x', same shape; knows nothing of training.
+    """transform(records) -> records of the same kind and shape; knows nothing of training.
 
-    It is pure: what becomes of a record depends on that record (and a key in the state), not on
-    the batch it came in, so one process or many give the same release. A modifier may need the
-    record's own label of a suppressed attribute: `needs` names such attributes.
+    It is pure: what becomes of a record depends on that record and the key, not on the batch it
+    came in, so one process or many give the same release.
     """
 
     method: ClassVar[str]
+    kinds: ClassVar[tuple[RecordKind, ...]]  # of the records that it changes
+    learned: ClassVar[bool] = True  # whether a fit reads the records and their labels
     key: bytes  # the bundle's secret: draws come from it, and certificates are signed with it
-
-    @property
-    @abstractmethod
-    def dimension(self) -> int:
-        """Features per record."""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -39,8 +36,8 @@ class Modifier(ABC):
         return ()
 
     @abstractmethod
-    def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
-        """Modified features of checked x: (n, d)."""
+    def transform(self, records: Any, labels: Labels | None = None) -> Any:
+        """Modified records: features (n, d) to the same, or samples to as many samples."""
 
     @abstractmethod
     def state(self) -> State:
@@ -56,9 +53,28 @@ class Modifier(ABC):
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> Modifier:
         """The modifier that was saved; raises `UserError` where state or settings do not fit."""
 
-    def transform(self, x: FloatArray, labels: Labels | None = None) -> FloatArray:
+
+class FeatureModifier(Modifier):
+    """transform(x) -> x', (n, d) float32 both.
+
+    A modifier may need the record's own label of a suppressed attribute: `needs` names such
+    attributes.
+    """
+
+    kinds = ("features",)
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Features per record."""
+
+    @abstractmethod
+    def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
+        """Modified features of checked x: (n, d)."""
+
+    def transform(self, records: FloatArray, labels: Labels | None = None) -> FloatArray:
         """Modified features, (n, d) float32."""
-        x, labels = self._checked(x, labels)
+        x, labels = self._checked(records, labels)
         if len(x) == 0:
             return np.empty((0, self.dimension), np.float32)
         return self._transform(x, labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,15 +14,30 @@ from withhold.learn.journal import Journal
 from withhold.methods.modifier import Modifier
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
+from withhold.records.samples import RecordKind
 
 
 class Method(Protocol):
-    """A fitter: it has the training loop, and leaves a frozen modifier."""
+    """A fitter: it has the training loop, and leaves a frozen modifier.
 
-    name: ClassVar[str]
-    config_type: ClassVar[type[BaseModel]]
-    presets: ClassVar[dict[str, dict[str, Any]]]
-    modifier_type: ClassVar[type[Modifier]]
+    The modifier's type says which kinds of records the method is for.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name that users give."""
+
+    @property
+    def config_type(self) -> type[BaseModel]:
+        """The shape of the settings."""
+
+    @property
+    def presets(self) -> Mapping[str, dict[str, Any]]:
+        """Settings by name."""
+
+    @property
+    def modifier_type(self) -> type[Modifier]:
+        """What `fit` returns."""
 
     def fit(
         self,
@@ -45,46 +60,56 @@ _METHODS: dict[str, Method] = {}
 def method(cls: type[M]) -> type[M]:
     """Class decorator that registers a method under its name."""
     instance: Any = cls()
-    _METHODS[instance.name] = instance
+    register(instance)
     return cls
 
 
-def method_names() -> tuple[str, ...]:
-    """Every method, in the order they were registered."""
-    return tuple(_METHODS)
+def register(instance: Method) -> None:
+    """Make a method known under its name."""
+    _METHODS[instance.name] = instance
+
+
+def method_names(kind: RecordKind | None = None) -> tuple[str, ...]:
+    """Every method, or those for records of one kind, in the order they were registered."""
+    return tuple(
+        name
+        for name, known in _METHODS.items()
+        if kind is None or kind in known.modifier_type.kinds
+    )
 
 
 def get_method(name: str) -> Method:
     """The method of that name."""
     if name not in _METHODS:
+        features = method_names("features")
+        media = [n for n in _METHODS if n not in features]
         raise UserError(
             f"there is no method '{name}'{did_you_mean(name, _METHODS)}"
-            f" (methods: {listing(_METHODS, most=20)})"
+            f" (for features: {listing(features, most=20)}; for media: {listing(media, most=20)})"
         )
     return _METHODS[name]
 
 
-class Configurable(Protocol):
-    """What has settings: a method, or an anonymiser."""
+def require_kind(name: str, kind: RecordKind, where: str) -> None:
+    """Refuse records of a kind that the method does not change."""
+    kinds = get_method(name).modifier_type.kinds
+    if kind in kinds:
+        return
+    wanted = " and ".join(plural(k) for k in kinds)
+    way_out = ""
+    if kinds == ("features",):
+        way_out = f"; make features of them with: withhold extract {where} -o DATA.parquet"
+    raise UserError(f"method '{name}' is for {wanted}; {where} holds {plural(kind)}{way_out}")
 
-    @property
-    def config_type(self) -> type[BaseModel]:
-        """The shape of the settings."""
 
-    @property
-    def presets(self) -> Mapping[str, dict[str, Any]]:
-        """Settings by name."""
+def plural(kind: RecordKind) -> str:
+    """`image` to `images`; `features` are many already."""
+    return kind if kind == "features" else f"{kind}s"
 
 
 def read_config(name: str, settings: Mapping[str, Any] | BaseModel | None) -> BaseModel:
     """A method's settings from a mapping (YAML, a dict); `preset: NAME` is filled in first."""
-    return checked_settings(name, get_method(name), settings)
-
-
-def checked_settings(
-    name: str, chosen: Configurable, settings: Mapping[str, Any] | BaseModel | None
-) -> BaseModel:
-    """The settings of whatever is called `name`; one line for the first that is wrong."""
+    chosen = get_method(name)
     if isinstance(settings, BaseModel):
         settings = settings.model_dump()
     values = dict(settings or {})

@@ -1,4 +1,4 @@
-"""Features in memory as one float32 matrix: arrays, frames of numbers, tensors."""
+"""Arrays, frames of numbers and tensors as records: a float32 matrix, or pixels of images."""
 
 from __future__ import annotations
 
@@ -31,3 +31,17 @@ def to_matrix(x: Any, name: str = "features") -> npt.NDArray[np.float32]:
         row = int(np.argmin(np.isfinite(array).all(axis=1)))
         raise UserError(f"{name} of record {row} (the first is 0) are NaN or infinite")
     return array
+
+
+def as_pixels(x: Any) -> npt.NDArray[np.uint8] | None:
+    """Images (n, h, w, 3) or clips (n, t, h, w, 3) of bytes; None for anything else."""
+    if is_tensor(x) and x.ndim in (4, 5):
+        x = x.detach().cpu().numpy()
+    if not isinstance(x, np.ndarray) or x.ndim not in (4, 5):
+        return None
+    if x.dtype != np.uint8 or x.shape[-1] != 3:
+        raise UserError(
+            f"an array of images is uint8 of shape (records, height, width, 3), not {x.dtype} of"
+            f" shape {x.shape}"
+        )
+    return x

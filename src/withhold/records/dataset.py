@@ -1,4 +1,4 @@
-"""The dataset: records x (features + attributes), on Arrow."""
+"""The dataset: records of one kind, each with its attributes, on Arrow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,39 +15,28 @@ import pyarrow as pa
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.records.access import RecordAccess
-from withhold.records.arrays import to_matrix
+from withhold.records.arrays import as_pixels, to_matrix
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.checks import check_dataset, no_attribute
 from withhold.records.files import FeatureLayout, load_features, open_sink, open_source
-from withhold.records.splits import assign_parts, records_where
+from withhold.records.raw_samples import RawSamples
+from withhold.records.readers import Collection, Samples, Selection, kind_of_folder, open_media
+from withhold.records.samples import Kind, RecordKind
+from withhold.records.split_access import SplitAccess
+from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD, bare_table, canonical_bytes, encode_any, to_table
 
 FloatArray = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
-SPLIT = "split"
-
-
-class RawSamples(Protocol):
-    """The media that features came from, able to make the two contrastive views of a record."""
-
-    def views(
-        self, rows: npt.NDArray[np.int64], *, seed: int, progress: Progress
-    ) -> tuple[FloatArray, FloatArray]:
-        """Features of two augmented views of each of `rows`: two arrays (len(rows), d)."""
-
-    def rows(self, rows: npt.NDArray[np.int64]) -> RawSamples:
-        """The same for some records."""
-
-    def fingerprint(self) -> str:
-        """What the views depend on beside the seed: samples, extractor, augmentation."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset(RecordAccess):
-    """Features x: (n, d) float32, and every other column as an Arrow table of n rows.
+class Dataset(RecordAccess, SplitAccess):
+    """n records of one kind: features x (n, d) float32, or `media`; labels in a table of n rows.
 
-    Every other column is an attribute unless excluded; it is encoded when first asked for, so a
-    column that is no label (an id, a measure) harms nobody until it is named in a role.
+    Where the records are media, or labels alone, d is 0. Every column of the table is an attribute
+    unless excluded; it is encoded when first asked for, so a column that is no label (an id, a
+    measure) harms nobody until it is named in a role.
     """
 
     x: FloatArray
@@ -60,6 +49,7 @@ class Dataset(RecordAccess):
     multilabel: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     raw: RawSamples | None = None
     path: Path | None = None  # the file that was read
+    media: Collection | None = None  # images, sounds, clips or texts, not decoded
     _encoded: dict[str, Attribute] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -71,15 +61,40 @@ class Dataset(RecordAccess):
         group: str | None = None,
         exclude: Sequence[str] = (),
         multilabel: Mapping[str, Sequence[str]] | None = None,
+        kind: Kind | None = None,
+        pattern: str | None = None,
+        column: str | None = None,
+        rate: int | None = None,
+        allow_outside: bool = False,
         progress: Progress | None = None,
     ) -> Dataset:
-        """Read a Parquet, CSV or npz file, a pandas, polars or Arrow frame, or a Hugging Face one.
+        """Read a Parquet, CSV or npz file, a pandas, polars or Arrow frame, or a Hugging Face one;
+        or media: a folder, or with `kind` ("image", "sound", "clip", "text") a table of them.
 
         `features` names the list column, or the numeric columns, that hold the features.
+        `multilabel` names attributes made of several binary columns. Of media, `pattern` takes
+        labels from the names of files ("{person}_{age}.jpg"), `column` names the column of a table
+        that holds them, `rate` is that of bare samples of sound; see `open_media`.
 
         Streams record batches into one float32 array, so that memory peaks at little more than
-        the features themselves. `multilabel` names attributes made of several binary columns.
+        the features themselves. Media are listed and not read.
         """
+        if kind is not None or (isinstance(source, str | Path) and Path(source).is_dir()):
+            media = open_media(
+                source,
+                kind or kind_of_folder(source),
+                pattern=pattern,
+                column=column,
+                rate=rate,
+                stills=False,
+                allow_outside=allow_outside,
+            )
+            return cls.of_media(media, group=group, exclude=exclude, multilabel=multilabel)
+        if pattern is not None or column is not None or rate is not None:
+            raise UserError(
+                "pattern, column and rate are options of media; name the kind of media too:"
+                ' Dataset.read(path, kind="image")'
+            )
         file = open_source(source)
         layout = FeatureLayout.resolve(file.schema, features, name=file.name)
         others = [c for c in file.schema.names if c not in layout.columns]
@@ -112,7 +127,15 @@ class Dataset(RecordAccess):
         multilabel: Mapping[str, Sequence[str]] | None = None,
         raw: RawSamples | None = None,
     ) -> Dataset:
-        """From features (n, d), an array or tensor, and attributes: a mapping or any frame."""
+        """From features (n, d), an array or tensor, and attributes: a mapping or any frame.
+
+        Bytes of shape (n, h, w, 3) are n images, and (n, t, h, w, 3) are n clips.
+        """
+        pixels = as_pixels(x)
+        if pixels is not None:
+            labels = to_table(attributes, len(pixels))
+            media = Samples.of_pixels(pixels, _attributes(labels), name=name)
+            return cls.of_media(media, group=group, multilabel=multilabel)
         array = to_matrix(x)
         table = to_table(attributes, len(array))
         if table.num_rows != len(array):
@@ -139,8 +162,44 @@ class Dataset(RecordAccess):
         check_dataset(data)
         return data
 
+    @classmethod
+    def of_media(
+        cls,
+        media: Collection,
+        *,
+        group: str | None = None,
+        exclude: Sequence[str] = (),
+        multilabel: Mapping[str, Sequence[str]] | None = None,
+    ) -> Dataset:
+        """Images, sounds, clips or texts as records; their labels are the attributes."""
+        data = cls.of_labels(media.labels(), len(media), name=media.name)
+        data = replace(
+            data,
+            group=group,
+            exclude=frozenset(exclude),
+            multilabel={k: tuple(v) for k, v in (multilabel or {}).items()},
+            media=media,
+        )
+        check_dataset(data)
+        return data
+
+    @classmethod
+    def of_labels(cls, labels: Any, n: int, *, name: str = "the data") -> Dataset:
+        """n records of which only labels are known: a mapping, any frame, or None."""
+        table = to_table(labels, n)
+        layout = FeatureLayout((), 0, (), False, name)
+        schema = _attributes(table).schema
+        data = cls(np.empty((n, 0), np.float32), table, layout, schema, name)
+        check_dataset(data)
+        return data
+
     def __len__(self) -> int:
         return len(self.x)
+
+    @property
+    def kind(self) -> RecordKind:
+        """What the records are: "features", or the kind of their media."""
+        return "features" if self.media is None else self.media.kind
 
     @property
     def dimension(self) -> int:
@@ -173,18 +232,6 @@ class Dataset(RecordAccess):
         return found
 
     @property
-    def parts(self) -> npt.NDArray[np.str_] | None:
-        """The part of each record, or None where the data has no `split` column."""
-        if SPLIT not in self.table.column_names:
-            return None
-        return np.asarray([str(part) for part in self.table[SPLIT].to_pylist()])
-
-    def part(self, *names: str) -> Dataset:
-        """The records of these parts; the whole where the data has no split."""
-        parts = self.parts
-        return self if parts is None else self.rows(np.isin(parts, names))
-
-    @property
     def group_codes(self) -> npt.NDArray[np.int64] | None:
         """An integer per record naming its group (person or source), or None."""
         return None if self.group is None else encode_any(self.table[self.group])
@@ -197,6 +244,7 @@ class Dataset(RecordAccess):
             x=self.x[index],
             table=self.table.take(pa.array(index)),
             raw=None if self.raw is None else self.raw.rows(index),
+            media=None if self.media is None else Selection(self.media, index),
             # Classes stay those of the whole, so that codes mean the same in every part.
             _encoded={name: a.rows(index) for name, a in self._all_encoded().items()},
         )
@@ -218,50 +266,6 @@ class Dataset(RecordAccess):
             multilabel={k: v for k, v in self.multilabel.items() if k not in lost},
             _encoded={k: v for k, v in self._encoded.items() if k not in gone | lost},
         )
-
-    def with_split(
-        self,
-        fractions: tuple[float, float, float] = (0.6, 0.2, 0.2),
-        *,
-        stratify: Sequence[str] = (),
-        grouped: bool | None = None,
-        seed: int = 0,
-    ) -> Dataset:
-        """The same records with a new `split`: stratified by the joint classes of `stratify`,
-        never dividing a group (unless `grouped` is false)."""
-        strata = None
-        for name in stratify:
-            codes = self.attribute(name).codes
-            codes = codes if codes.ndim == 1 else np.unique(codes, axis=0, return_inverse=True)[1]
-            strata = codes if strata is None else strata * (codes.max() + 2) + codes
-        groups = None if grouped is False else self.group_codes
-        if grouped and groups is None:
-            raise UserError("a grouped split needs a group column; name it with --group")
-        parts = assign_parts(
-            len(self), fractions=fractions, strata=strata, groups=groups, seed=seed
-        )
-        return self.with_column(SPLIT, pa.array(parts.tolist()))
-
-    def with_drawn_split(self, suppress: Sequence[str]) -> Dataset:
-        """The same where the data has a split; else one that everybody draws alike.
-
-        It depends on the number of records and their groups, not on a seed, and on the roles only
-        where the group itself is suppressed: a fit and any later audit of the same data must agree
-        on which records the fit never saw.
-        """
-        if self.parts is not None:
-            return self
-        # Where the group itself is to be hidden, a test part of other groups could not show it:
-        # nobody can name a person whom they never met.
-        return self.with_split(grouped=False if self.group in suppress else None)
-
-    def with_test_where(self, condition: str) -> Dataset:
-        """The same records with a split: test where `COLUMN OP VALUE` holds (`take>=30`)."""
-        held = records_where(self.table, condition, self.name)
-        if held.all() or not held.any():
-            which = "every record" if held.all() else "no record"
-            raise UserError(f"'{condition}' holds for {which} of {self.name}; nothing to split")
-        return self.with_column(SPLIT, pa.array(np.where(held, "test", "train").tolist()))
 
     def with_column(self, name: str, values: pa.Array) -> Dataset:
         """The same records with a column added or replaced."""
@@ -296,7 +300,12 @@ class Dataset(RecordAccess):
             yield self.layout.write(batch, x)
 
     def write(self, path: str | Path) -> None:
-        """Write to Parquet, CSV or npz, by suffix; atomic."""
+        """Write to Parquet, CSV or npz, by suffix; atomic. Only a release of media is written."""
+        if self.media is not None:
+            raise UserError(
+                f"{self.name} holds {self.kind}s, which are written when they are released:"
+                " bundle.release(data).write(path)"
+            )
         with open_sink(path, self.layout.release_schema(self.schema)) as sink:
             for batch in self.batches():
                 sink.write(batch)
@@ -305,6 +314,8 @@ class Dataset(RecordAccess):
         """SHA-256 over features and every other column: what the input was, in any file format."""
         h = hashlib.sha256(repr(self.x.shape).encode())
         h.update(np.ascontiguousarray(self.x).data)
+        if self.media is not None:
+            h.update(self.media.digest().encode())
         for name in sorted({*self.table.column_names} - {RECORD}):
             h.update(name.encode())
             for piece in canonical_bytes(self.table[name]):
@@ -326,3 +337,8 @@ class Dataset(RecordAccess):
         if name not in self.table.column_names:
             raise no_attribute(name, self)
         return encode(name, self.table[name], self.name)
+
+
+def _attributes(table: pa.Table) -> pa.Table:
+    """The table without the column that stands for records without attributes."""
+    return table.drop_columns([RECORD]) if RECORD in table.column_names else table

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean, listing
 
+SPLIT = "split"  # the column of the parts
 PARTS = ("train", "val", "test")
 
 

@@ -4,8 +4,8 @@ from withhold.release.dataset import ReleasedDataset, release_dataset
 from withhold.release.files import codes_path
 from withhold.release.modify import check_shape
 from withhold.release.policy import ColumnDecision, Decision, Subject, decide
-from withhold.release.stream import Written, release_file
 from withhold.release.wishes import Wishes
+from withhold.release.written import Written
 
 __all__ = [
     "ColumnDecision",
@@ -18,5 +18,4 @@ __all__ = [
     "codes_path",
     "decide",
     "release_dataset",
-    "release_file",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from withhold.certificate.release_file import ReleaseCertificate, certificate_pa
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.core.safe_read import file_sha256
+from withhold.media.folder_sink import dealt
+from withhold.methods import require_kind
 from withhold.records.dataset import Dataset, Rows
 from withhold.records.files.rows import (
     check_release,
@@ -26,13 +29,16 @@ from withhold.records.files.rows import (
     write_rows,
 )
 from withhold.records.plain import plain_schema, plain_table
+from withhold.records.readers import Collection
 from withhold.records.tables import bare_table
 from withhold.release.certificate import Certifier
 from withhold.release.files import making
+from withhold.release.media_stream import decide_media, release_media
+from withhold.release.modified_media import ModifiedMedia
 from withhold.release.modify import modified
 from withhold.release.order import occurrences, shuffled_places
-from withhold.release.policy import decide
-from withhold.release.stream import subject_of
+from withhold.release.policy import Decision, decide
+from withhold.release.subject import subject_of
 from withhold.release.survey import survey
 from withhold.release.wishes import Wishes
 
@@ -56,6 +62,7 @@ class ReleasedDataset(Dataset):
     same_order: bool = False
     certificate: ReleaseCertificate | None = None
     key: bytes = field(default=b"", repr=False)  # signs the certificate when it is written
+    write_media: Callable[[Path], object] | None = field(default=None, repr=False)
 
     def rows(self, rows: Rows) -> ReleasedDataset:
         """Some of the records, in the order given."""
@@ -69,11 +76,23 @@ class ReleasedDataset(Dataset):
             original_rows=self.original_rows[index],
             original_digest=self.original_digest if whole else None,
             certificate=None,
+            write_media=None,
         )
 
     def write(self, path: str | Path) -> None:
-        """Write to Parquet, CSV or npz, by suffix, with the list of original rows beside it."""
+        """Write to Parquet, CSV or npz, by suffix, with the list of original rows beside it.
+
+        Media are written in the form of the original: a folder, a Parquet file or an npz.
+        """
         output = Path(path)
+        if self.media is not None:
+            if self.write_media is None:
+                raise UserError(
+                    "some records of a release cannot be written; release these records alone:"
+                    " bundle.release(data.rows(…)).write(path)"
+                )
+            self.write_media(output)
+            return
         with making(output) as folder:
             super().write(folder / output.name)
             if self.certificate is not None:
@@ -111,12 +130,17 @@ def release_dataset(
     the certificate then does not cover. The rows are in a keyed random order unless `same_order`.
     """
     wishes = Wishes.of(keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order)
+    require_kind(bundle.method, dataset.kind, dataset.name)
+    if dataset.media is not None:
+        return _release_media(bundle, dataset, dataset.media, wishes, progress or Silent())
     key = bundle.modifier.key
     starts = range(0, len(dataset), _ROWS)
     found = survey(
         ((dataset.x[at : at + _ROWS], dataset.table.slice(at, _ROWS)) for at in starts), key
     )
-    subject = subject_of(bundle, dataset.schema, dataset.layout, found.table, found.x, dataset.name)
+    subject = subject_of(
+        bundle, dataset.schema, dataset.layout.columns, found.table, found.x, dataset.name
+    )
     subject = replace(
         subject,
         multilabel={**dataset.multilabel, **subject.multilabel},
@@ -143,9 +167,7 @@ def release_dataset(
     places = shuffled_places(found.digests, key)
     order = np.arange(len(dataset)) if same_order else np.argsort(places)
     released = _without(dataset.with_features(x), list(decision.left_out)).rows(order)
-    left = ", ".join(f"{c} ({why})" for c, why in decision.left_out.items())
-    if left:
-        (progress or Silent()).say(f"left out of the release: {left}")
+    _say_left_out(decision, progress or Silent())
     return ReleasedDataset(
         **{f.name: getattr(released, f.name) for f in fields(Dataset)},
         left_out=decision.left_out,
@@ -163,6 +185,37 @@ def release_dataset(
         ),
         key=key,
     )
+
+
+def _release_media(
+    bundle: Bundle, dataset: Dataset, media: Collection, wishes: Wishes, progress: Progress
+) -> ReleasedDataset:
+    """Media that leave: modified when they are asked for, or written in the form they came in."""
+    decision = decide_media(bundle, media, wishes)
+    _say_left_out(decision, progress)
+    labels = media.labels()
+    names = [n for n in decision.leaving if labels is not None]
+    table = None if labels is None or not names else labels.select(names)
+    places = dealt(len(media), bundle.modifier.key)
+    order = np.arange(len(media)) if wishes.same_order else np.argsort(places)
+    released = Dataset.of_media(ModifiedMedia(media, bundle, table)).rows(order)
+    return ReleasedDataset(
+        **{f.name: getattr(released, f.name) for f in fields(Dataset)},
+        left_out=decision.left_out,
+        kept_by_name=tuple(decision.kept_by_name),
+        original_rows=order,
+        same_order=wishes.same_order,
+        key=bundle.modifier.key,
+        write_media=partial(
+            release_media, bundle, media, wishes=wishes, decision=decision, progress=progress
+        ),
+    )
+
+
+def _say_left_out(decision: Decision, progress: Progress) -> None:
+    left = ", ".join(f"{c} ({why})" for c, why in decision.left_out.items())
+    if left:
+        progress.say(f"left out of the release: {left}")
 
 
 def with_rows(

@@ -5,26 +5,36 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from withhold.bundle.media import MediaBundle
+from withhold.bundle.bundle import Bundle
 from withhold.core.errors import UserError
+from withhold.core.keyed import other_key
 from withhold.core.progress import Progress
-from withhold.learn.nets.device import core_count
+from withhold.learn.nets.device import core_count, threads
 from withhold.media.cutting import decode
+from withhold.media.folder_sink import names_path
 from withhold.media.pipeline import Skipped
-from withhold.media.sinks import MediaSink, open_media_sink
+from withhold.media.sinks import MediaSink, is_of_files, open_media_sink
+from withhold.media.to_file import list_skipped
+from withhold.methods.media_modifier import MediaModifier
+from withhold.records.columns.measure import MOST
+from withhold.records.files.rows import rows_path
 from withhold.records.files.source import one_line
 from withhold.records.readers import Collection, Item
+from withhold.records.readers.media_table import PATHS
 from withhold.records.samples import BadMedia
-from withhold.release.media import decide_media
-from withhold.release.policy import Decision
+from withhold.release.policy import Decision, decide
+from withhold.release.subject import subject_of
+from withhold.release.survey import survey
 from withhold.release.wishes import Wishes
+from withhold.release.written import Written
 
 
 def release_media(
-    bundle: MediaBundle,
+    bundle: Bundle,
     collection: Collection,
     output: Path,
     *,
@@ -33,11 +43,10 @@ def release_media(
     keep_names: bool = False,
     strict: bool = False,
     progress: Progress,
-) -> tuple[int, list[Skipped]]:
-    """Write the release; returns how many media it has, and which gave none.
+) -> Written:
+    """Write the release; what cannot be decoded or changed is left out and listed.
 
-    What cannot be decoded or changed is left out: nothing gets out that was not changed. Labels
-    leave as the release policy decides (`decision`, where that was asked already).
+    Labels leave as the release policy decides (`decision`, where that was asked already).
     """
     wishes = wishes or Wishes()
     decision = decision or decide_media(bundle, collection, wishes, keep_names=keep_names)
@@ -64,6 +73,7 @@ def release_media(
     records = 0
     with (
         sink,
+        threads(1),  # for each of the workers; set here and not in them
         ThreadPoolExecutor(workers) as pool,
         progress.stage(f"{bundle.method} on {collection.name}", len(collection)) as bar,
     ):
@@ -98,18 +108,59 @@ def release_media(
         if not records:
             why = f": {skipped[0].name}: {skipped[0].reason}" if skipped else ""
             raise UserError(f"nothing of {collection.name} can be released{why}")
-    return records, skipped
+    files = is_of_files(collection, output)
+    return Written(
+        bundle.kind,
+        records,
+        decision,
+        decision.leaving,
+        wishes.same_order,
+        rows=None if files or wishes.same_order else rows_path(output),
+        names=names_path(output) if files and not keep_names else None,
+        skipped=tuple(skipped),
+        left_out=list_skipped(skipped, output.with_name(f"{output.name}.left-out.csv")),
+    )
 
 
-def _made(bundle: MediaBundle, sink: MediaSink, place: int, item: Item) -> Any:
+def decide_media(
+    bundle: Bundle, collection: Collection, wishes: Wishes, *, keep_names: bool = False
+) -> Decision:
+    """Decide for every label column of a collection; the media themselves are what is made.
+
+    A column that the bundle suppresses must be there under its name, or it might go out under
+    another one. Columns of names of files leave with `keep_names`.
+    """
+    schema = collection.schema
+    for name in bundle.label_columns:
+        if name not in schema.names:
+            raise UserError(
+                f"{collection.name} has no column '{name}', which the bundle suppresses, so it may"
+                " go out under another name; give the labels as in the fit (--pattern, --column)"
+            )
+    table = collection.labels()
+    if table is None:
+        return Decision(())
+    if keep_names:
+        names = [n for n in schema.names if n.lower() in PATHS and n not in wishes.drop]
+        wishes = replace(wishes, keep=(*wishes.keep, *names))
+    key = other_key(bundle.modifier.key, "labels of media")
+    pieces = (table.slice(at, MOST) for at in range(0, len(table), MOST))
+    found = survey(((None, piece) for piece in pieces), key)
+    subject = subject_of(bundle, table.schema, (), found.table, None, collection.name)
+    return decide(subject, wishes)
+
+
+def _made(bundle: Bundle, sink: MediaSink, place: int, item: Item) -> Any:
     """What the sink takes, None where it has it already, or why there is none."""
     if isinstance(item.content, BadMedia):
         return item.content
     try:
         if sink.done(place, item):
             return None
-        sample = bundle.modifier.apply(decode(item.content, bundle.kind))
-        return sink.encoded(place, item, sample)
+        modifier = bundle.modifier
+        assert isinstance(modifier, MediaModifier)
+        assert bundle.kind != "features"
+        return sink.encoded(place, item, modifier.apply(decode(item.content, bundle.kind)))
     except BadMedia as error:
         return error
     except UserError:

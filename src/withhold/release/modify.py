@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from withhold.bundle.bundle import Bundle
 from withhold.core.errors import UserError
-from withhold.methods import Channel
+from withhold.methods import Channel, FeatureModifier
 from withhold.methods.features.codebook import CodebookModifier
 from withhold.records.attribute import Attribute
 
@@ -46,6 +46,7 @@ def modified(
     nonces: (n, 2), for `sample`, tell equal records apart; they do not depend on the row's place.
     """
     modifier = bundle.modifier
+    assert isinstance(modifier, FeatureModifier)
     if x.shape[1] != modifier.dimension:
         raise UserError(
             f"{name} has {x.shape[1]:,} features, the bundle was fitted on"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from withhold.core.errors import UserError, did_you_mean
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.columns import Measured, kind_of, measure_columns, only_known_values
-from withhold.records.dataset import SPLIT
+from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD, encode_any
 from withhold.release.wishes import Wishes
 

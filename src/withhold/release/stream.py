@@ -1,5 +1,6 @@
-"""A release of a file, batch by batch: some 50 bytes of memory a record, however wide it is.
+"""A release of a file of features, batch by batch.
 
+It takes some 50 bytes of memory a record, however wide the records are.
 The source is read twice: once for the digests of its rows and a sample to decide on, once to be
 modified. A release of codes can take three shapes: the code's vector (like every other release), a
 member made up near the code, or the code's number, with the table of codes in a file beside it.
@@ -7,9 +8,8 @@ member made up near the code, or the code's number, with the table of codes in a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,6 @@ from withhold.core.errors import RecordError, UserError
 from withhold.core.progress import Progress
 from withhold.core.safe_read import file_sha256
 from withhold.methods import Channel
-from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.files import FeatureLayout, Source, open_sink
 from withhold.records.files.rows import FeatureDigest, rows_path, write_rows
 from withhold.records.files.shuffle import Shuffle
@@ -32,27 +31,16 @@ from withhold.release.certificate import Certifier
 from withhold.release.files import codes_path, making
 from withhold.release.modify import INDEX, Shape, modified
 from withhold.release.order import occurrences, shuffled_places
-from withhold.release.policy import Decision, Subject, decide
+from withhold.release.policy import Decision, decide
+from withhold.release.subject import needed_labels, subject_of
 from withhold.release.survey import survey
 from withhold.release.wishes import Wishes
+from withhold.release.written import Written
 
 FloatArray = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Written:
-    """What was written: how many records, which columns, and where the other files are."""
-
-    records: int
-    decision: Decision
-    columns: list[str]
-    same_order: bool
-    rows: Path | None
-    certificate: Path | None
-    codes: Path | None
-
-
-def release_file(
+def release_features(
     bundle: Bundle,
     source: Source,
     output: Path,
@@ -69,7 +57,7 @@ def release_file(
     with progress.stage(f"looking at {source.name}", source.num_rows) as bar:
         found = survey(_pieces(source, layout, rows, bar), key)
     n = len(found.digests)
-    subject = subject_of(bundle, source.schema, layout, found.table, found.x, source.name)
+    subject = subject_of(bundle, source.schema, layout.columns, found.table, found.x, source.name)
     decision = decide(subject, wishes)
     schema = _schema(layout, source, decision, shape)
     places = np.arange(n) if wishes.same_order else shuffled_places(found.digests, key)
@@ -127,7 +115,9 @@ def release_file(
         if certificate is not None and beside is not None:
             with writing_to(beside):
                 (folder / beside.name).write_bytes(certificate.json_bytes())
-    return Written(n, decision, schema.names, wishes.same_order, rows_file, beside, codes)
+    return Written(
+        "features", n, decision, schema.names, wishes.same_order, rows_file, beside, codes
+    )
 
 
 def layout_of(bundle: Bundle, source: Source, features: str) -> FeatureLayout:
@@ -138,53 +128,6 @@ def layout_of(bundle: Bundle, source: Source, features: str) -> FeatureLayout:
         # The same columns in another order: what the fit saw first must still come first.
         return replace(layout, columns=fitted, names=fitted)
     return layout
-
-
-def subject_of(
-    bundle: Bundle,
-    schema: pa.Schema,
-    layout: FeatureLayout,
-    table: pa.Table,
-    x: FloatArray | None,
-    name: str,
-) -> Subject:
-    """What the policy decides about, of a bundle and a sample of its records."""
-    code = None
-    if isinstance(bundle.modifier, Channel) and x is not None:
-        some = table.slice(0, len(x)).combine_chunks()
-        batch = some.to_batches()[0] if some.num_rows else None
-        with suppress(UserError):  # the release itself says which row it is
-            labels = {} if batch is None else needed_labels(bundle, batch, name)
-            code = bundle.modifier.draw(x, labels)
-    return Subject(
-        name,
-        schema,
-        layout.columns,
-        table,
-        bundle.roles.suppress,
-        preserve=bundle.roles.preserve,
-        label_columns=tuple(bundle.label_columns),
-        group=bundle.input.get("group"),
-        multilabel=bundle.input["multilabel"],
-        x=x,
-        code=code,
-        harmless=bundle.input.get("harmless", {}),
-        tells=bundle.tells,
-        key=bundle.modifier.key,
-    )
-
-
-def needed_labels(bundle: Bundle, batch: pa.RecordBatch, name: str) -> dict[str, Attribute]:
-    """The labels that the modifier needs, from the batch's own columns."""
-    found = {}
-    for attribute in bundle.modifier.needs:
-        columns: Sequence[str] | None = bundle.input["multilabel"].get(attribute)
-        if columns and set(columns) <= set(batch.schema.names):
-            parts = {c: pa.chunked_array([batch.column(c)]) for c in columns}
-            found[attribute] = gather(attribute, parts, name)
-        elif attribute in batch.schema.names:
-            found[attribute] = encode(attribute, batch.column(attribute), name)
-    return found
 
 
 def _pieces(

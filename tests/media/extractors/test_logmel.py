@@ -12,8 +12,7 @@ from withhold.media.extract import extract
 from withhold.media.extractors import logmel
 from withhold.media.extractors.logmel import LogMel, LogMelConfig
 from withhold.media.moments import Moments
-from withhold.media.views import Picked
-from withhold.records.readers import open_media
+from withhold.records.readers import Selection, open_media
 from withhold.records.samples import BadMedia, Picture, Sound
 
 RATE = 8000
@@ -275,6 +274,6 @@ def test_digits_can_be_read_from_the_features(realdata):
     )
     assert len(some) == 600
     train = take[some] < 4
-    x = extract(Picked(sounds, some), extractor="logmel", test="take>=4").x
+    x = extract(Selection(sounds, some), extractor="logmel", test="take>=4").x
     model = LogisticRegression(C=10, max_iter=500).fit(x[train], digit[some][train])
     assert model.score(x[~train], digit[some][~train]) >= 0.9

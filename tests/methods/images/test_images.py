@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contracts.media_modifier import KEY, values
+from contracts.media_filter import KEY, values
 from withhold.core.errors import UserError
 from withhold.media.filters import gaussian_blur
 from withhold.media.regions import Boxes
-from withhold.methods.classical import CLASSICAL, classical_config
+from withhold.methods import get_method, read_config
 from withhold.methods.images.blacken import BlackenModifier
 from withhold.methods.images.blur import BlurModifier
 from withhold.records.samples import BadMedia, ByteArray, Clip, Picture
@@ -36,7 +36,7 @@ def scene(x: int = 10, *, side: int = 20) -> ByteArray:
 
 
 def made(name: str, **settings: Any) -> Any:
-    return CLASSICAL[name](classical_config(name, settings), KEY, faces=White())  # type: ignore[call-arg]
+    return get_method(name).modifier_type(read_config(name, settings), KEY, faces=White())  # type: ignore[call-arg]
 
 
 def test_blacken_takes_the_share_of_the_box_and_nothing_else() -> None:
@@ -80,17 +80,17 @@ def test_a_face_that_is_missed_in_some_frames_is_hidden_in_all() -> None:
 
 def test_a_share_of_a_box_needs_a_box() -> None:
     with pytest.raises(UserError, match="it needs region: faces"):
-        classical_config("blur", {"area": 0.5})
+        read_config("blur", {"area": 0.5})
 
 
 def test_an_even_kernel_is_refused() -> None:
     with pytest.raises(UserError, match=r"setting 'kernel' of method 'blur'.*odd.*not 4"):
-        classical_config("blur", {"kernel": 4})
+        read_config("blur", {"kernel": 4})
 
 
 def test_describing_one_on_faces_loads_no_detector(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("withhold.media.faces.FaceDetector", None)
-    one = BlackenModifier.from_settings({"area": 0.36}, KEY)
+    one = BlackenModifier.from_state({}, {"area": 0.36}, KEY)
     assert one.settings() == {"region": "faces", "area": 0.36, "missing": "whole"}
 
 
@@ -98,7 +98,7 @@ def test_without_a_detector_named_it_uses_the_one_that_ships(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("withhold.media.faces.FaceDetector", White)
-    one = BlurModifier.from_settings({"region": "faces"}, KEY)
+    one = BlurModifier.from_state({}, {"region": "faces"}, KEY)
     out = values(one.apply(Picture(scene())))
     np.testing.assert_array_equal(out[:, 40:], scene()[:, 40:])
     assert (out[5:25, 10:30] != 255).any()

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contracts.media_modifier import KEY, OTHER_KEY
+from contracts.media_filter import KEY, OTHER_KEY
 from withhold.core.errors import UserError
 from withhold.media.sound_filters import mcadams
-from withhold.methods.classical import CLASSICAL, classical_config
+from withhold.methods import get_method, read_config
 from withhold.records.samples import FloatArray, Sound
 
 
@@ -20,7 +20,7 @@ def sound(seed: int = 0, samples: int = 2000) -> Sound:
 
 
 def applied(name: str, to: Sound, key: bytes = KEY, **settings: Any) -> FloatArray:
-    out = CLASSICAL[name](classical_config(name, settings), key).apply(to)
+    out = get_method(name).modifier_type(read_config(name, settings), key).apply(to)
     assert isinstance(out, Sound)
     return out.samples
 
@@ -51,8 +51,8 @@ def test_a_fixed_coefficient_is_the_filter() -> None:
 
 
 def test_a_drawn_coefficient_is_between_the_two() -> None:
-    kind = CLASSICAL["mcadams"]
-    one = kind(classical_config("mcadams", {"preset": "voiceprivacy-random"}), KEY)
+    kind = get_method("mcadams").modifier_type
+    one = kind(read_config("mcadams", {"preset": "voiceprivacy-random"}), KEY)
     drawn = [one._coefficient(sound(s, 50)) for s in range(100)]  # type: ignore[attr-defined]
     assert 0.5 <= min(drawn) < 0.55
     assert 0.85 < max(drawn) <= 0.9
@@ -78,11 +78,11 @@ def test_noise_and_place_of_a_mask_tell_nothing_of_white_noise() -> None:
         ("mcadams", {"hop": 0.5}, "hop is no longer than window"),
         ("white-noise", {"zone": [0.8, 0.2]}, "a zone begins before it ends"),
         ("mask", {"ratio": 2}, r"'ratio'.*less than or equal to 1"),
-        ("masque", {}, "there is no anonymiser 'masque'; did you mean 'mask'"),
+        ("masque", {}, "there is no method 'masque'; did you mean"),
     ],
 )
 def test_a_wrong_setting_says_what_is_wrong(
     name: str, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
-        classical_config(name, settings)
+        read_config(name, settings)

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.records.files import open_sink, same_file
+from withhold.core.targets import same_file
+from withhold.records.files import open_sink
 
 SUFFIXES = [".parquet", ".pq", ".csv", ".csv.gz", ".npz"]
 SMALL = pa.table({"a": [1.5, 2.5], "b": ["u", "v"]})

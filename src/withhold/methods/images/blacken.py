@@ -9,6 +9,7 @@ from pydantic import Field
 from withhold.media.filters import blacken
 from withhold.media.regions import Where
 from withhold.methods.images.image import ImageConfig, ImageModifier
+from withhold.methods.media_filter import media_filter
 from withhold.records.samples import ByteArray
 
 
@@ -18,6 +19,7 @@ class BlackenConfig(ImageConfig):
     region: Where = Field("faces", description="the whole image, or the faces found in it")
 
 
+@media_filter
 class BlackenModifier(ImageModifier[BlackenConfig]):
     """The image with black boxes."""
 

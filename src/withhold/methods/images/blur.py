@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from withhold.media.filters import gaussian_blur
 from withhold.methods.images.image import ImageConfig, ImageModifier
+from withhold.methods.media_filter import media_filter
 from withhold.records.samples import ByteArray
 
 
@@ -28,6 +29,7 @@ class BlurConfig(ImageConfig):
     )
 
 
+@media_filter
 class BlurModifier(ImageModifier[BlurConfig]):
     """The image under a Gaussian of `kernel` pixels."""
 

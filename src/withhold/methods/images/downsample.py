@@ -8,6 +8,7 @@ from pydantic import Field
 
 from withhold.media.filters import downsample
 from withhold.methods.images.image import ImageConfig, ImageModifier
+from withhold.methods.media_filter import media_filter
 from withhold.records.samples import ByteArray
 
 
@@ -17,6 +18,7 @@ class DownsampleConfig(ImageConfig):
     ratio: float = Field(8.0, ge=1, le=10_000, description="side of the image over the small one's")
 
 
+@media_filter
 class DownsampleModifier(ImageModifier[DownsampleConfig]):
     """The image as it looks when it has 1 / ratio of its rows and columns."""
 

@@ -9,11 +9,11 @@ from typing import Self, TypeVar
 from pydantic import Field, model_validator
 
 from withhold.media.regions import Faces, Missing, Region, Where, apply_in
-from withhold.methods.media_modifier import MediaConfig, MediaModifier
+from withhold.methods.media_filter import FilterConfig, FilterModifier
 from withhold.records.samples import ByteArray, Clip, Picture, Sample
 
 
-class ImageConfig(MediaConfig):
+class ImageConfig(FilterConfig):
     """Where it acts."""
 
     region: Where = Field("whole", description="the whole image, or the faces found in it")
@@ -34,7 +34,7 @@ class ImageConfig(MediaConfig):
 C = TypeVar("C", bound=ImageConfig)
 
 
-class ImageModifier(MediaModifier[C]):
+class ImageModifier(FilterModifier[C]):
     """A filter on an image, or on every frame of a clip alike; faces are tracked through it."""
 
     kinds = ("image", "clip")

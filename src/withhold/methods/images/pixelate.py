@@ -6,6 +6,7 @@ from pydantic import Field
 
 from withhold.media.filters import pixelate
 from withhold.methods.images.image import ImageConfig, ImageModifier
+from withhold.methods.media_filter import media_filter
 from withhold.records.samples import ByteArray
 
 
@@ -17,6 +18,7 @@ class PixelateConfig(ImageConfig):
     )
 
 
+@media_filter
 class PixelateModifier(ImageModifier[PixelateConfig]):
     """The image as a mosaic; on faces, the blocks are those of a mosaic of the whole image."""
 

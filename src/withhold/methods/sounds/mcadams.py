@@ -7,14 +7,14 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from withhold.media.sound_filters import mcadams
-from withhold.methods.media_modifier import MediaConfig
+from withhold.methods.media_filter import FilterConfig, media_filter
 from withhold.methods.sounds.sound import SoundModifier
 from withhold.records.samples import Sound
 
 Coefficient = Annotated[float, Field(gt=0, le=2)]
 
 
-class McAdamsConfig(MediaConfig):
+class McAdamsConfig(FilterConfig):
     """How far the formants move, and the analysis."""
 
     coefficient: Coefficient | tuple[Coefficient, Coefficient] = Field(
@@ -33,6 +33,7 @@ class McAdamsConfig(MediaConfig):
         return self
 
 
+@media_filter
 class McAdamsModifier(SoundModifier[McAdamsConfig]):
     """The sound with its formants moved."""
 

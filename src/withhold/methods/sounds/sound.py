@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from withhold.core.keyed import keyed_normal, keyed_uniform, other_key
-from withhold.methods.media_modifier import C, MediaModifier
+from withhold.methods.media_filter import C, FilterModifier
 from withhold.records.samples import FloatArray, Sample, Sound
 
 
-class SoundModifier(MediaModifier[C]):
+class SoundModifier(FilterModifier[C]):
     """A filter on a sound."""
 
     kinds = ("sound",)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from withhold.media.sound_filters import white_noise
-from withhold.methods.media_modifier import MediaConfig
+from withhold.methods.media_filter import FilterConfig, media_filter
 from withhold.methods.sounds.sound import SoundModifier
 from withhold.records.samples import Sound
 
@@ -20,7 +20,7 @@ def _in_order(zone: tuple[float, float]) -> tuple[float, float]:
     return zone
 
 
-class WhiteNoiseConfig(MediaConfig):
+class WhiteNoiseConfig(FilterConfig):
     """How much noise, and where."""
 
     zone: Annotated[tuple[Share, Share], AfterValidator(_in_order)] = Field(
@@ -33,6 +33,7 @@ class WhiteNoiseConfig(MediaConfig):
     )
 
 
+@media_filter
 class WhiteNoiseModifier(SoundModifier[WhiteNoiseConfig]):
     """The sound with noise that belongs to it and the key."""
 

@@ -7,7 +7,7 @@ Nothing here knows what an attribute is; `withhold.records.dataset` gives column
 from withhold.records.files import csv, npz, npz_sink, parquet  # noqa: F401
 from withhold.records.files.features import FeatureLayout
 from withhold.records.files.load import load_features
-from withhold.records.files.sink import Sink, check_sink, open_sink, same_file
+from withhold.records.files.sink import Sink, check_sink, open_sink
 from withhold.records.files.source import Source, open_source
 
 __all__ = [
@@ -18,5 +18,4 @@ __all__ = [
     "load_features",
     "open_sink",
     "open_source",
-    "same_file",
 ]

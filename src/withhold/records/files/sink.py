@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import BinaryIO, Self, TypeVar
 
 import pyarrow as pa
 
@@ -145,19 +145,6 @@ def check_sink(path: Path) -> str:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UserError(f"cannot write {path}: no permission to write in the folder {folder}")
     return suffix
-
-
-def same_file(a: Any, b: Any) -> bool:
-    """Whether two paths lead to one file, so that a release never replaces its own input.
-
-    A frame in memory is never the same file as anything.
-    """
-    if not (isinstance(a, str | os.PathLike) and isinstance(b, str | os.PathLike)):
-        return False
-    try:
-        return os.path.samefile(a, b)
-    except OSError:
-        return os.path.realpath(a) == os.path.realpath(b)
 
 
 _Writer = TypeVar("_Writer", bound=Callable[[Path, pa.Schema], Sink])

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.records.samples import BadMedia, Content, Kind, Picture, Sample, Sound
+from withhold.records.samples import BadMedia, Clip, Content, Kind, Picture, Sample, Sound
 
 # The column that names the file of a record; it is never a feature and tells more than it seems.
 FILE = "file"
@@ -54,6 +56,78 @@ class Collection(Protocol):
     def digest(self) -> str:
         """A hash of the contents; reads all of them."""
 
+    def opened(self) -> dict[str, Any]:
+        """The options of `open_media` that decide what is read as media and what as labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Some items of a collection, by their numbers, in the order given."""
+
+    whole: Collection
+    places: npt.NDArray[np.int64]
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.whole.name
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its media."""
+        return self.whole.kind
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the labels."""
+        return self.whole.schema
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def labels(self) -> pa.Table | None:
+        """The labels of every item; None where there are none."""
+        table = self.whole.labels()
+        return None if table is None else table.take(pa.array(self.places))
+
+    def items(self, start: int = 0) -> Iterator[Item]:
+        """The items from number `start` on. In the order of the whole, one is held at a time."""
+        wanted = self.places[start:]
+        if (np.diff(wanted) > 0).all():
+            yield from self._ascending(wanted.tolist())
+            return
+        needed = np.unique(wanted)
+        held = dict(zip(needed.tolist(), Selection(self.whole, needed).items(), strict=True))
+        yield from (held[place] for place in wanted.tolist())
+
+    def _ascending(self, wanted: list[int]) -> Iterator[Item]:
+        left = iter(wanted)
+        place = next(left, None)
+        if place is None:
+            return
+        for number, item in enumerate(self.whole.items(place), place):
+            if number == place:
+                yield item
+                place = next(left, None)
+                if place is None:
+                    return
+
+    def stamp(self) -> str:
+        """What changes when an item is added, removed or written again; quick."""
+        return f"{self.whole.stamp()} {_places_hash(self.places)}"
+
+    def digest(self) -> str:
+        """A hash of the contents."""
+        return f"{self.whole.digest()} {_places_hash(self.places)}"
+
+    def opened(self) -> dict[str, Any]:
+        """How the whole was opened."""
+        return self.whole.opened()
+
+
+def _places_hash(places: npt.NDArray[np.int64]) -> str:
+    return hashlib.sha256(places.tobytes()).hexdigest()
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -63,6 +137,15 @@ class Samples:
     table: pa.Table
     kind: Kind
     name: str = "the media"
+
+    @classmethod
+    def of_pixels(
+        cls, pixels: npt.NDArray[np.uint8], table: pa.Table, *, name: str = "the media"
+    ) -> Samples:
+        """Images (n, h, w, 3) or clips (n, t, h, w, 3)."""
+        if pixels.ndim == 5:
+            return cls([Clip(p) for p in pixels], table, "clip", name)
+        return cls([Picture(p) for p in pixels], table, "image", name)
 
     @property
     def schema(self) -> pa.Schema:
@@ -92,6 +175,10 @@ class Samples:
         for sample in self.samples:
             h.update(sample_bytes(sample))
         return h.hexdigest()
+
+    def opened(self) -> dict[str, Any]:
+        """Nothing: samples in memory are not opened."""
+        return {}
 
 
 def sample_bytes(sample: Sample) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pyarrow as pa
 
@@ -120,6 +121,10 @@ class Folder:
     def digest(self) -> str:
         """A hash of names and contents."""
         return self._digest
+
+    def opened(self) -> dict[str, Any]:
+        """The pattern of the names."""
+        return {} if self.pattern is None else {"pattern": self.pattern}
 
     @cached_property
     def _digest(self) -> str:

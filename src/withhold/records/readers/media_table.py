@@ -178,6 +178,11 @@ class Stored:
         """A hash of the table, and of the files it names."""
         return f"{self._contents} {self._read_as}"
 
+    def opened(self) -> dict[str, Any]:
+        """The column of the media, and the rate of bare samples."""
+        rate = {} if self.rate is None else {"rate": self.rate}
+        return {"column": self.column, **rate}
+
     def _files(self) -> Iterator[Path]:
         """The files that the table names."""
         if self.form == "path":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from pathlib import Path
 
 from withhold.core.errors import UserError, did_you_mean
@@ -53,3 +55,12 @@ def open_media(
     if path.suffix.lower() == ".npz":
         return Arrays.read(path, kind, column=column)
     return Stored.read(path, kind, column=column, rate=rate, allow_outside=allow_outside)
+
+
+def kind_of_folder(path: str | Path) -> Kind:
+    """The kind of media that most files of a folder are, by their names."""
+    counts = Counter(kind_of(name) for _, _, names in os.walk(path) for name in names)
+    media = [(n, kind) for kind, n in counts.items() if kind is not None]
+    if not media:
+        raise UserError(f"folder {path} holds no media (images, sounds, clips or texts)")
+    return max(media)[1]

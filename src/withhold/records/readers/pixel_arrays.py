@@ -101,6 +101,10 @@ class Arrays:
         """A hash of the file."""
         return f"{file_sha256(self.path)} {self.column}"
 
+    def opened(self) -> dict[str, Any]:
+        """The name of the array."""
+        return {"column": self.column}
+
 
 def _label(values: npt.NDArray[Any], name: str, path: Path) -> pa.Array:
     try:

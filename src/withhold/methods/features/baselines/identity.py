@@ -11,13 +11,13 @@ from withhold.core.progress import Progress
 from withhold.learn.journal import Journal
 from withhold.methods.checked_state import MOST_FEATURES, Arrays, StateSettings, checked_modifier
 from withhold.methods.features.baselines.config import NoConfig
-from withhold.methods.modifier import FloatArray, Labels, Modifier, State
+from withhold.methods.modifier import FeatureModifier, FloatArray, Labels, State
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 
-class IdentityModifier(Modifier):
+class IdentityModifier(FeatureModifier):
     """x' = x."""
 
     method = "identity"

@@ -17,14 +17,14 @@ from withhold.core.progress import Progress
 from withhold.learn.journal import Journal
 from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.features.baselines.config import NoConfig
-from withhold.methods.modifier import FloatArray, Labels, Modifier, State
+from withhold.methods.modifier import FeatureModifier, FloatArray, Labels, State
 from withhold.methods.registry import method
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 
-class LeaceModifier(Modifier):
+class LeaceModifier(FeatureModifier):
     """x' = x - ((x - mean) right^T) left^T; left: (d, r), right: (r, d), r the rank erased."""
 
     method = "leace"

@@ -15,7 +15,7 @@ from withhold.core.keyed import keyed_normal
 from withhold.core.progress import Progress
 from withhold.learn.journal import Journal
 from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
-from withhold.methods.modifier import FloatArray, Labels, Modifier, State
+from withhold.methods.modifier import FeatureModifier, FloatArray, Labels, State
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
@@ -34,7 +34,7 @@ class NoiseConfig(BaseModel):
     )
 
 
-class NoiseModifier(Modifier):
+class NoiseModifier(FeatureModifier):
     """x' = x + sigma * deviation * e, e standard normal and derived from the record and a key."""
 
     method = "noise"

@@ -11,11 +11,11 @@ from withhold.learn.nets.modifier import modify
 from withhold.learn.nets.space import Space
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.checked_state import Arrays, checked_modifier
-from withhold.methods.modifier import FloatArray, Labels, Modifier, State
+from withhold.methods.modifier import FeatureModifier, FloatArray, Labels, State
 from withhold.methods.saved import SpaceSettings, network_of, network_state, space_of, space_state
 
 
-class MassModifier(Modifier):
+class MassModifier(FeatureModifier):
     """n(x + n(MLP(x))) with the batch norms folded in, between `enter` and `leave` of a space."""
 
     method = "mass"

@@ -13,11 +13,11 @@ from withhold.learn.nets.mlp import aligned, aligned_width, unit
 from withhold.learn.nets.space import Space
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.checked_state import Arrays, checked_modifier
-from withhold.methods.modifier import FloatArray, Labels, Modifier, State
+from withhold.methods.modifier import FeatureModifier, FloatArray, Labels, State
 from withhold.methods.saved import SpaceSettings, network_of, network_state, space_of, space_state
 
 
-class MassItModifier(Modifier):
+class MassItModifier(FeatureModifier):
     """n(MLP([x, e])), e standard normal and derived from the record and a key, in a space.
 
     The same record under the same key gets the same noise: asking twice averages nothing out.

@@ -23,7 +23,7 @@ from withhold.learn.training import (
     stage_seed,
     steps_per_epoch,
 )
-from withhold.records.dataset import RawSamples
+from withhold.records.raw_samples import RawSamples
 
 
 class ContrastiveConfig(BaseModel):

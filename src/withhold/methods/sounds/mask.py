@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from withhold.media.sound_filters import mask
-from withhold.methods.media_modifier import MediaConfig
+from withhold.methods.media_filter import FilterConfig, media_filter
 from withhold.methods.sounds.sound import SoundModifier
 from withhold.records.samples import Sound
 
 
-class MaskConfig(MediaConfig):
+class MaskConfig(FilterConfig):
     """How long a stretch, and what comes in its place."""
 
     ratio: float = Field(0.5, ge=0, le=1, description="length of the stretch over the sound's")
@@ -21,6 +21,7 @@ class MaskConfig(MediaConfig):
     )
 
 
+@media_filter
 class MaskModifier(SoundModifier[MaskConfig]):
     """The sound without a stretch whose place belongs to it and the key."""
 

@@ -15,10 +15,10 @@ from support import mixed
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import load_bundle, save_bundle
 from withhold.bundle.files import write_files
-from withhold.bundle.media import fit_media, holds_media, load_media_bundle, save_media_bundle
 from withhold.core.errors import UserError
 from withhold.core.key_file import read_key
-from withhold.methods.classical import CLASSICAL
+from withhold.methods import get_method, method_names
+from withhold.records.dataset import Dataset
 from withhold.records.readers import open_media
 from withhold.records.roles import Roles
 from withhold.records.samples import Picture, Sound
@@ -34,13 +34,13 @@ def faces(tmp_path: Path) -> Path:
 
 def saved(faces: Path, name: str, **more: object) -> Path:
     bundle, _ = bundle_of(faces, pattern=PATTERN, **more)  # type: ignore[arg-type]
-    save_media_bundle(bundle, faces.parent / name)
+    save_bundle(bundle, faces.parent / name)
     return faces.parent / name
 
 
-@pytest.mark.parametrize("method", list(CLASSICAL))
+@pytest.mark.parametrize("method", [n for n in method_names() if n not in method_names("features")])
 def test_a_loaded_one_does_the_same(faces: Path, tmp_path: Path, method: str) -> None:
-    sound = CLASSICAL[method].kinds == ("sound",)
+    sound = get_method(method).modifier_type.kinds == ("sound",)
     if sound:
         from media_support import write_wav
 
@@ -53,9 +53,8 @@ def test_a_loaded_one_does_the_same(faces: Path, tmp_path: Path, method: str) ->
         pattern="{person}_{pose}",
         seed=3,
     )
-    save_media_bundle(bundle, tmp_path / "bundle")
-    assert holds_media(tmp_path / "bundle")
-    again = load_media_bundle(tmp_path / "bundle")
+    save_bundle(bundle, tmp_path / "bundle")
+    again = load_bundle(tmp_path / "bundle")
     assert (again.method, again.kind, again.roles) == (method, bundle.kind, ROLES)
     assert (again.seed, again.input, again.versions) == (3, bundle.input, bundle.versions)
     assert again.modifier.settings() == bundle.modifier.settings()
@@ -85,7 +84,7 @@ def test_the_key_is_random_unless_given(faces: Path) -> None:
 
 
 def test_neither_the_key_nor_a_plain_digest_of_the_media_stands_in_a_text(faces: Path) -> None:
-    bundle = load_media_bundle(saved(faces, "bundle"))
+    bundle = load_bundle(saved(faces, "bundle"))
     digest = open_media(faces, "image", pattern=PATTERN).digest()
     hashed = hashlib.sha256(f"described {digest}".encode()).hexdigest()  # of an older version
     for name in ("bundle.json", "history.json", "SHA256SUMS", "SIGNATURE"):
@@ -104,14 +103,14 @@ def test_one_changed_byte_is_refused(faces: Path, name: str) -> None:
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.raises(UserError, match=f"{name} is not what was written"):
-        load_media_bundle(folder)
+        load_bundle(folder)
 
 
 def test_a_file_that_was_put_there_is_refused(faces: Path) -> None:
     folder = saved(faces, "bundle")
     (folder / "certificate.json").write_text("{}")
     with pytest.raises(UserError, match=r"certificate\.json is not what was written"):
-        load_media_bundle(folder)
+        load_bundle(folder)
 
 
 def rewritten(folder: Path, **changes: object) -> Path:
@@ -127,34 +126,26 @@ def rewritten(folder: Path, **changes: object) -> Path:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"schema": 9}, "has schema 9, this version reads 2"),
-        ({"method": "cubism"}, "there is no anonymiser 'cubism'"),
+        ({"schema": 9}, "has schema 9, this version reads 3"),
+        ({"method": "cubism"}, "there is no method 'cubism'"),
         ({"config": {"kernal": 3}}, "no setting 'kernal'; did you mean 'kernel'"),
-        ({"kind": "features"}, "changes features, not media; give it a dataset"),
+        ({"kind": "features"}, "features and columns do not fit the kind 'features'"),
     ],
 )
 def test_what_this_version_cannot_read(faces: Path, changes: dict[str, object], told: str) -> None:
     folder = rewritten(saved(faces, "bundle"), **changes)
     with pytest.raises(UserError, match=told):
-        load_media_bundle(folder)
+        load_bundle(folder)
 
 
-def test_the_two_kinds_of_bundles_are_told_apart(faces: Path, tmp_path: Path) -> None:
-    media = saved(faces, "media")
-    with pytest.raises(UserError, match="changes images, not features; give it media: withhold tr"):
-        load_bundle(media)
+def test_a_bundle_refuses_records_of_another_kind(faces: Path, tmp_path: Path) -> None:
+    media = load_bundle(saved(faces, "media"))
+    with pytest.raises(UserError, match="'blur' is for images and clips; mixed holds features"):
+        media.release(mixed())
     made = fit_bundle(mixed(), Roles.of("secret", ""), method="constant")
     save_bundle(made, tmp_path / "features")
-    assert not holds_media(tmp_path / "features")
-    assert not holds_media(tmp_path / "nowhere")
-    with pytest.raises(UserError, match="changes features, not media"):
-        load_media_bundle(tmp_path / "features")
-
-
-@pytest.mark.parametrize("junk", [b"", b"[]", b"{", b"\xff"])
-def test_a_description_that_is_none_is_of_no_media(tmp_path: Path, junk: bytes) -> None:
-    (tmp_path / "bundle.json").write_bytes(junk)
-    assert not holds_media(tmp_path)
+    with pytest.raises(UserError, match="method 'constant' is for features; faces holds images"):
+        load_bundle(tmp_path / "features").release(Dataset.read(faces, pattern=PATTERN))
 
 
 @pytest.mark.parametrize(
@@ -164,10 +155,10 @@ def test_a_description_that_is_none_is_of_no_media(tmp_path: Path, junk: bytes) 
         ("blur", {"preset": "adience-week"}, "person", "did you mean 'adience-weak'"),
         ("blur", {"kernel": 4}, "person", "setting 'kernel' of method 'blur': .*odd"),
         ("blur", {"area": 2.0}, "person", "needs region: faces"),
-        ("blurr", {}, "person", "no anonymiser 'blurr'; did you mean 'blur'"),
-        ("blur", {}, "persn", "'persn' is no attribute of faces; did you mean 'person'"),
-        ("blur", {}, "age", r"'age' is no attribute of faces \(columns: person, pose\)"),
-        ("blur", {}, "file", "'file' is no attribute of faces"),
+        ("blurr", {}, "person", "no method 'blurr'; did you mean 'blur'"),
+        ("blur", {}, "persn", "'persn' is not in faces; did you mean 'person'"),
+        ("blur", {}, "age", r"'age' is not in faces \(it has: file, person, pose\)"),
+        ("blur", {}, "file", "'file' is not in faces"),
     ],
 )
 def test_mistakes(
@@ -175,4 +166,4 @@ def test_mistakes(
 ) -> None:
     media = open_media(faces, "image", pattern=PATTERN)
     with pytest.raises(UserError, match=told):
-        fit_media(media, Roles.of(suppress, ""), method=method, config=config)
+        fit_bundle(Dataset.of_media(media), Roles.of(suppress, ""), method=method, config=config)

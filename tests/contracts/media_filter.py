@@ -10,13 +10,14 @@ import numpy.typing as npt
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.methods.classical import CLASSICAL, MediaModifier, classical_config
-from withhold.records.samples import Clip, Kind, Picture, Sample, Sound
+from withhold.methods import get_method, read_config
+from withhold.methods.media_filter import FilterModifier
+from withhold.records.samples import Clip, Picture, Sample, Sound
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
 
 
-class MediaModifierContract:
+class MediaFilterContract:
     """Subclass it and name the method; `keyed` where it draws something."""
 
     method: ClassVar[str]
@@ -24,9 +25,15 @@ class MediaModifierContract:
     keyed: ClassVar[bool] = False
 
     @classmethod
-    def modifier(cls, key: bytes = KEY) -> MediaModifier[Any]:
-        kind = CLASSICAL[cls.method]
-        return kind(classical_config(cls.method, cls.config), key)
+    def kind(cls) -> type[FilterModifier[Any]]:
+        kind = get_method(cls.method).modifier_type
+        assert issubclass(kind, FilterModifier)
+        return kind
+
+    @classmethod
+    def modifier(cls, key: bytes = KEY) -> FilterModifier[Any]:
+        config: Any = read_config(cls.method, cls.config)
+        return cls.kind()(config, key)
 
     @classmethod
     def samples(cls) -> dict[str, Sample]:
@@ -36,7 +43,7 @@ class MediaModifierContract:
         def pixels(*shape: int) -> npt.NDArray[np.uint8]:
             return rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
 
-        samples: dict[Kind, dict[str, Sample]] = {
+        samples: dict[str, dict[str, Sample]] = {
             "image": {"image": Picture(pixels(40, 50)), "dot": Picture(pixels(1, 1))},
             "clip": {"clip": Clip(pixels(3, 40, 50), 12.5), "frame": Clip(pixels(1, 20, 9))},
             "sound": {
@@ -46,11 +53,7 @@ class MediaModifierContract:
             },
             "text": {},
         }
-        return {
-            name: sample
-            for kind in CLASSICAL[cls.method].kinds
-            for name, sample in samples[kind].items()
-        }
+        return {name: sample for kind in cls.kind().kinds for name, sample in samples[kind].items()}
 
     # --- what comes out -----------------------------------------------------------------------
 
@@ -108,7 +111,7 @@ class MediaModifierContract:
             self.modifier(b"abc")
 
     def test_a_clip_of_equal_frames_stays_one(self) -> None:
-        if "clip" not in CLASSICAL[self.method].kinds:
+        if "clip" not in self.kind().kinds:
             return
         still = self.samples()["image"]
         assert isinstance(still, Picture)
@@ -123,22 +126,22 @@ class MediaModifierContract:
     def test_settings_make_the_same_modifier(self) -> None:
         modifier = self.modifier()
         settings = json.loads(json.dumps(modifier.settings()))
-        again = type(modifier).from_settings(settings, KEY)
+        again = type(modifier).from_state(modifier.state(), settings, KEY)
         assert again.config == modifier.config
         assert again.settings() == modifier.settings()
 
     def test_every_preset_is_a_config_and_can_be_changed(self) -> None:
-        kind = CLASSICAL[self.method]
+        kind = self.kind()
         for preset, told in kind.presets.items():
-            config = classical_config(self.method, {"preset": preset})
+            config = read_config(self.method, {"preset": preset})
             assert {name: getattr(config, name) for name in told} == told
-        assert classical_config(self.method) == kind.config_type()
+        assert read_config(self.method, None) == kind.config_type()
 
     def test_a_wrong_setting_is_one_line(self) -> None:
         with pytest.raises(UserError, match=f"method '{self.method}' has no setting 'colour'"):
-            classical_config(self.method, {"colour": 1})
+            read_config(self.method, {"colour": 1})
         with pytest.raises(UserError, match=f"method '{self.method}' has no preset 'best'"):
-            classical_config(self.method, {"preset": "best"})
+            read_config(self.method, {"preset": "best"})
 
 
 def values(sample: Sample) -> npt.NDArray[Any]:

@@ -1,0 +1,117 @@
+"""The action `release`: the one way to write a release, whatever the records are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from withhold.actions.request import Opening, Request
+from withhold.bundle.bundle import Bundle, load_bundle
+from withhold.certificate.release_file import certificate_path
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress, Silent
+from withhold.core.targets import check_target
+from withhold.records.files import check_sink, open_source
+from withhold.records.files.rows import rows_path
+from withhold.records.readers import open_media
+from withhold.release.files import codes_path
+from withhold.release.media_stream import release_media
+from withhold.release.modify import check_shape
+from withhold.release.stream import release_features
+from withhold.release.wishes import Wishes
+from withhold.release.written import Written
+
+
+class FeatureOptions(Request):
+    """Options of a release of features."""
+
+    features: str | None = None  # those of the fit
+    shape: str = "code"
+
+
+class MediaOptions(Opening):
+    """Options of a release of media."""
+
+    keep_names: bool = False
+    strict: bool = False
+
+
+class ReleaseRequest(Request):
+    """A bundle, the records to release with it, and where the release goes.
+
+    How media are opened defaults to how those of the fit were.
+    """
+
+    bundle: Path
+    data: Path
+    output: Path
+    wishes: Wishes = Wishes()
+    of_features: FeatureOptions = FeatureOptions()
+    of_media: MediaOptions = MediaOptions()
+    key: Path | None = None
+
+
+def release(request: ReleaseRequest, progress: Progress | None = None) -> tuple[Bundle, Written]:
+    """Write the release of a file of features, or of a folder or table of media."""
+    bundle = load_bundle(request.bundle, key=request.key)
+    progress = progress or Silent()
+    if bundle.kind == "features":
+        _refuse(bundle, request, request.of_media, "features")
+        return bundle, _features(bundle, request, progress)
+    _refuse(bundle, request, request.of_features, "media")
+    return bundle, _media(bundle, request, progress)
+
+
+def _refuse(bundle: Bundle, request: ReleaseRequest, unused: Request, changes: str) -> None:
+    """Refuse options that mean nothing to this bundle."""
+    for name in unused.model_fields_set:
+        if getattr(unused, name) != type(unused).model_fields[name].default:
+            option = "--as" if name == "shape" else f"--{name.replace('_', '-')}"
+            raise UserError(
+                f"bundle {request.bundle} changes {changes}; {option} means nothing to it"
+            )
+
+
+def _features(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Written:
+    data, output = request.data, request.output
+    check_target(output, data)
+    check_sink(output)
+    if data.is_dir():
+        raise UserError(
+            f"{data} is a folder of media, and {request.bundle} changes features; make them with:"
+            f" withhold extract {data} --like DATA -o FEATURES, where DATA is what was fitted"
+        )
+    shape = check_shape(bundle, request.of_features.shape)
+    for beside in (certificate_path(output), rows_path(output), codes_path(output)):
+        check_target(beside, data, output)
+    return release_features(
+        bundle,
+        open_source(data),
+        output,
+        request.wishes,
+        features=request.of_features.features or bundle.feature_spec,
+        progress=progress,
+        shape=shape,
+    )
+
+
+def _media(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Written:
+    data, output, how = request.data, request.output, request.of_media
+    if output.name in ("", ".."):  # `.` has a name only in full
+        output = Path(os.path.realpath(output))
+    check_target(output, data)
+    assert bundle.kind != "features"
+    # As in the fit, where nothing else is said: a label that is read under another name gets out.
+    other = "column" if data.is_dir() else "pattern"  # of the fit, but not of these media
+    known = {"pattern", "column", "rate"} - {other}  # whatever else a bundle says
+    opened = {k: v for k, v in bundle.input["opened"].items() if k in known}
+    opened |= {k: v for k, v in how.given().items() if k in (*known, other, "allow_outside")}
+    return release_media(
+        bundle,
+        open_media(data, bundle.kind, stills=False, **opened),
+        output,
+        wishes=request.wishes,
+        keep_names=how.keep_names,
+        strict=how.strict,
+        progress=progress,
+    )

@@ -1,0 +1,52 @@
+"""What requests share: how a dataset is read, and how media are opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from withhold.core.progress import Progress
+from withhold.records.dataset import Dataset
+
+
+class Request(BaseModel):
+    """The options of an action, checked. Doors (the command line, a server) make one and call."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Reading(Request):
+    """How a file of features is read."""
+
+    features: str = "x"
+    group: str | None = None
+    exclude: tuple[str, ...] = ()
+    multilabel: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    test: str | None = Field(None, description='records to hold out, e.g. "take>=30"')
+
+    def read(self, path: Path, progress: Progress) -> Dataset:
+        """The dataset at `path`."""
+        data = Dataset.read(
+            path,
+            features=self.features,
+            group=self.group,
+            exclude=self.exclude,
+            multilabel=self.multilabel,
+            progress=progress,
+        )
+        return data if self.test is None else data.with_test_where(self.test)
+
+
+class Opening(Request):
+    """How media are opened; see `withhold.records.readers.open_media`."""
+
+    pattern: str | None = None
+    column: str | None = None
+    rate: int | None = Field(None, ge=1)
+    allow_outside: bool = False
+
+    def given(self) -> dict[str, Any]:
+        """The options that were given, for `open_media`."""
+        return {k: v for k, v in self.model_dump().items() if v not in (None, False)}

@@ -1,0 +1,61 @@
+"""A modifier that is one network on an image, of any size."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import nn
+
+from withhold.methods.checked_state import Arrays
+from withhold.methods.media_modifier import MediaModifier
+from withhold.methods.modifier import State
+from withhold.records.samples import Picture, Sample
+
+
+class NetworkModifier(MediaModifier):
+    """x' = f(x): f takes pixels (1, 3, h, w) in [0, 1] and gives as many.
+
+    One image at a time: what becomes of an image must not depend on the others, and in a batch its
+    last bits would.
+    """
+
+    kinds = ("image",)
+
+    def __init__(self, network: nn.Module, key: bytes) -> None:
+        self.network, self.key = network.eval().requires_grad_(False), key
+
+    @classmethod
+    @abstractmethod
+    def build(cls, settings: dict[str, Any]) -> nn.Module:
+        """The network that `settings` describe, its weights not yet set."""
+
+    def _apply(self, sample: Sample) -> Sample:
+        assert isinstance(sample, Picture)  # the only kind that `apply` lets through
+        with torch.inference_mode():
+            # A copy: torch takes no array that cannot be written to.
+            x = torch.from_numpy(np.array(sample.pixels)).permute(2, 0, 1)[None] / 255
+            made = (255 * self.network(x)[0]).round().clamp(0, 255).to(torch.uint8)
+            return Picture(made.permute(1, 2, 0).contiguous().numpy())
+
+    def state(self) -> State:
+        """The weights, by name."""
+        return {name: tensor.cpu().numpy() for name, tensor in self.network.state_dict().items()}
+
+    @classmethod
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> Self:
+        """The modifier that was saved."""
+        network, arrays = cls.build(settings), Arrays(state)
+        weights = {
+            name: torch.from_numpy(
+                arrays.take(name, *tensor.shape)
+                if tensor.is_floating_point()
+                else np.array(arrays.take_any(name, *tensor.shape))
+            )
+            for name, tensor in network.state_dict().items()
+        }
+        arrays.close()
+        network.load_state_dict(weights)
+        return cls(network, key)

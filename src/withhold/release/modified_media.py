@@ -1,0 +1,80 @@
+"""Released media in memory: each is decoded and modified when it is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from withhold.bundle.bundle import Bundle
+from withhold.media.cutting import decode
+from withhold.records.readers import Collection, Item
+from withhold.records.samples import BadMedia, Kind
+
+
+@dataclass(frozen=True, eq=False)
+class ModifiedMedia:
+    """A collection through the modifier of a bundle, with the labels that may leave.
+
+    Items have no names of their own: the name of a file may tell of a person.
+    """
+
+    whole: Collection
+    bundle: Bundle
+    table: pa.Table | None
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.whole.name
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its media."""
+        return self.whole.kind
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the labels."""
+        return pa.schema([]) if self.table is None else self.table.schema
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    def labels(self) -> pa.Table | None:
+        """The labels that may leave."""
+        return self.table
+
+    def items(self, start: int = 0) -> Iterator[Item]:
+        """The items from number `start` on, modified."""
+        for place, item in enumerate(self.whole.items(start), start):
+            labels = {} if self.table is None else self.table.slice(place, 1).to_pylist()[0]
+            yield Item(f"record {place}", self._modified(item), labels)
+
+    def _modified(self, item: Item) -> Any:
+        if isinstance(item.content, BadMedia):
+            return item.content
+        try:
+            [sample] = self.bundle.modifier.transform([decode(item.content, self.kind)])
+        except BadMedia as error:
+            return error
+        return sample
+
+    def stamp(self) -> str:
+        """What changes when the originals or the modifier do."""
+        text = f"{self.whole.stamp()} {self.bundle.method} {self.bundle.modifier.settings()}"
+        key = hashlib.sha256(self.bundle.modifier.key)
+        for array in self.bundle.modifier.state().values():
+            key.update(array.tobytes())
+        return f"{text} {key.hexdigest()}"
+
+    def digest(self) -> str:
+        """The same of the contents: the modifier is a pure function of them."""
+        return f"{self.whole.digest()} {self.stamp()}"
+
+    def opened(self) -> dict[str, Any]:
+        """Nothing: released samples are in memory."""
+        return {}
