@@ -21,6 +21,7 @@ from withhold.bundle.bundle import Bundle
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.datasets.worlds import two_attributes
+from withhold.learn.journal import FitContext
 from withhold.learn.losses.reconstruction import reconstruction
 from withhold.learn.nets.device import threads
 from withhold.learn.nets.mlp import folded, unit
@@ -316,9 +317,7 @@ def test_reconstruction_alone_brings_the_record_back() -> None:
     """With every other term off the best change is none, x + n(x) being on the same ray."""
     x = unit(torch.randn(256, 6, generator=torch.Generator().manual_seed(0)))
     config = MassConfig(hidden=(32,), epochs=60, batch=64, weight_decay=0)
-    change = train_modifier(
-        x, [], None, config, seed=0, progress=Silent(), journal=Journal(), digest=""
-    )
+    change = train_modifier(x, [], None, config, FitContext(0, Silent(), Journal(), ""))
     with torch.no_grad():
         fresh = reconstruction(modify(folded(ModifierNet(6, (32,)).eval().change), x), x)
         trained = reconstruction(modify(folded(change), x), x)
@@ -353,10 +352,8 @@ class Suppressed:
     def _frozen(self, name: str, config: AttributeModelConfig) -> torch.nn.Module:
         """The very model that the modifier was trained against."""
         x = self.space.enter(torch.from_numpy(self.train.x))
-        return train_attribute_model(
-            x, self.train.attribute(name), config,
-            seed=0, progress=Silent(), journal=Journal(), digest="",
-        ).frozen()  # fmt: skip
+        context = FitContext(0, Silent(), Journal(), "")
+        return train_attribute_model(x, self.train.attribute(name), config, context).frozen()
 
     def ignorant(self, name: str, x: FloatArray) -> float:
         """Test accuracy of the frozen model."""

@@ -13,13 +13,13 @@ from withhold.learn.journal import StageJournal
 from withhold.learn.nets.device import threads, threads_for
 from withhold.learn.nets.dropout import ByteDropout
 from withhold.learn.training import (
+    Schedule,
     adamw,
-    epoch_batches,
     initialise,
     seeded,
     set_rate,
     stage_seed,
-    steps_per_epoch,
+    take_step,
 )
 from withhold.methods.features.codebook.config import CodebookConfig
 from withhold.methods.features.codebook.metric import principal
@@ -86,33 +86,22 @@ def train_round(
     from the network alone, so that a fit that was interrupted goes on to the same bytes.
     """
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
-    first = stage.resume(network=network, optimiser=optimiser)
-    batch = batch_of(len(z), config)
-    steps = steps_per_epoch(len(z), batch)
-    bar.advance(first)
-    work = batch * sum(layer.weight.numel() for layer in network if isinstance(layer, nn.Linear))
+    stage.resume(network=network, optimiser=optimiser)
+    schedule = Schedule(len(z), batch_of(len(z), config), epochs)
+    weights = sum(layer.weight.numel() for layer in network if isinstance(layer, nn.Linear))
     drops = [layer for layer in network if isinstance(layer, ByteDropout)]
-    with threads(threads_for(work)):
-        for epoch in range(first, epochs):
+    with threads(threads_for(schedule.batch * weights)):
+        for epoch in stage.epochs(epochs, bar):
             if begin is not None:
                 begin()
             network.train()
             for i, layer in enumerate(drops):
-                layer.reseed(stage_seed(seed, name, "dropout", epoch, i))
-            total = 0.0
-            draws = epoch_batches(len(z), batch, seeded(seed, name, epoch))
-            for step, rows in enumerate(draws):
-                done = (epoch * steps + step) / (epochs * steps)
-                set_rate(optimiser, config.learning_rate * (1 - 0.9 * done))
+                layer.reseed(stage_seed(seed, name, "dropout", epoch.number, i))
+            for step, rows in schedule.batches(epoch.number, seeded(seed, name, epoch.number)):
+                set_rate(optimiser, config.learning_rate * (1 - 0.9 * (step / schedule.steps)))
                 found = loss(network(z[rows]), rows)
-                optimiser.zero_grad(set_to_none=True)
-                found.backward()
-                optimiser.step()
-                total += float(found.detach())
-            stage.save(
-                epoch + 1, {"loss": round(total / steps, 6)}, network=network, optimiser=optimiser
-            )
-            bar.advance(note=f"loss {total / steps:.3f}")
+                take_step(optimiser, found)
+                epoch.add({"loss": found.item()})
     network.eval()
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from withhold.core.progress import Progress
+from withhold.learn.journal import FitContext
 from withhold.learn.losses.entropy import prediction_entropy
 from withhold.learn.losses.similarity import (
     Similarity,
@@ -65,7 +65,7 @@ class AttributeTerm:
 
 
 def attribute_terms(
-    train: Dataset, roles: Roles, config: MassConfig, x: Tensor, kit: dict[str, Any]
+    train: Dataset, roles: Roles, config: MassConfig, x: Tensor, context: FitContext
 ) -> list[AttributeTerm]:
     """Train (or find again) the model of each attribute in a role, and weigh it."""
     suppress = weight_of(config.suppression, roles.suppress, setting="suppression")
@@ -77,8 +77,8 @@ def attribute_terms(
         if not any(weights):
             continue
         attribute = train.attribute(name)
-        say_what_is_odd(attribute, kit["progress"], balanced=config.attribute_model.balance)
-        model = train_attribute_model(x, attribute, config.attribute_model, **kit).frozen()
+        say_what_is_odd(attribute, context.progress, balanced=config.attribute_model.balance)
+        model = train_attribute_model(x, attribute, config.attribute_model, context).frozen()
         with torch.no_grad():
             z = in_blocks(model.features, x)
             p = model.head(z)

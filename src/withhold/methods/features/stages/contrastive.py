@@ -7,21 +7,18 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from withhold.core.progress import Progress
-from withhold.learn.journal import Journal
+from withhold.learn.journal import FitContext
 from withhold.learn.losses.nt_xent import nt_xent
 from withhold.learn.nets.contrastive import ContrastiveNet
 from withhold.learn.nets.mlp import unit
 from withhold.learn.nets.space import Space
 from withhold.learn.training import (
-    cosine_rate,
-    epoch_batches,
-    epochs_for,
+    Schedule,
     initialise,
     seeded,
     set_rate,
     stage_seed,
-    steps_per_epoch,
+    take_step,
 )
 from withhold.records.dataset import RawSamples
 
@@ -56,15 +53,12 @@ class Views:
         raw: RawSamples | None,
         space: Space,
         config: ContrastiveConfig,
-        *,
-        seed: int,
-        progress: Progress,
-        journal: Journal,
+        context: FitContext,
     ) -> None:
         self.x, self.config = x, config
         self.cache: list[tuple[Tensor, Tensor]] = []
         if raw is None:
-            progress.say(
+            context.progress.say(
                 "contrastive views: made of the features (noise and dropped features), because"
                 " the raw samples are not at hand"
             )
@@ -72,14 +66,14 @@ class Views:
         rows = np.arange(len(x))
         said = raw.fingerprint()
         for draw in range(config.draws):
-            drawn = stage_seed(seed, "views", draw)
+            drawn = stage_seed(context.seed, "views", draw)
 
             def make(drawn: int = drawn) -> dict[str, Tensor]:
-                pair = raw.views(rows, seed=drawn, progress=progress)
+                pair = raw.views(rows, seed=drawn, progress=context.progress)
                 return dict(zip(("first", "second"), map(torch.from_numpy, pair), strict=True))
 
-            # Extracting again is the dearest part of a fit: a resumed one finds its views kept.
-            pair = journal.kept("views", f"{said} {drawn}", make)
+            # Extraction is the most expensive part of a fit: a resumed fit finds its views kept.
+            pair = context.journal.kept("views", f"{said} {drawn}", make)
             first, second = (space.enter(pair[n].to(x.device)) for n in ("first", "second"))
             self.cache.append((first, second))
 
@@ -103,15 +97,11 @@ def train_contrastive(
     raw: RawSamples | None,
     space: Space,
     config: ContrastiveConfig,
-    *,
-    seed: int,
-    progress: Progress,
-    journal: Journal,
-    digest: str,
+    context: FitContext,
 ) -> ContrastiveNet:
     """NT-Xent between two views, SGD, cosine schedule. x: (n, d) on the sphere."""
     network = ContrastiveNet(x.shape[1], config.projection)
-    initialise(network, seed, "contrastive")
+    initialise(network, context.seed, "contrastive")
     network.to(x.device)
     optimiser = torch.optim.SGD(
         network.parameters(),
@@ -119,31 +109,22 @@ def train_contrastive(
         momentum=config.momentum,
         weight_decay=config.weight_decay,
     )
-    stage = journal.stage(
-        "contrastive", data=digest, raw=None if raw is None else raw.fingerprint(), seed=seed,
+    stage = context.stage(
+        "contrastive",
+        raw=None if raw is None else raw.fingerprint(),
         config=config.model_dump(mode="json"),
-    )  # fmt: skip
-    first = stage.resume(network=network, optimiser=optimiser)
-    epochs = epochs_for(config.epochs, len(x), config.batch, steps=400)
-    if first < epochs:
-        views = Views(x, raw, space, config, seed=seed, progress=progress, journal=journal)
-    per_epoch = steps_per_epoch(len(x), config.batch)
-    with progress.stage("contrastive encoder", epochs) as bar:
-        bar.advance(first)
-        for epoch in range(first, epochs):
+    )
+    schedule = Schedule.of(len(x), config.batch, config.epochs, steps=400)
+    if stage.resume(network=network, optimiser=optimiser) < schedule.epochs:
+        views = Views(x, raw, space, config, context)
+    with context.progress.stage("contrastive encoder", schedule.epochs) as bar:
+        for epoch in stage.epochs(schedule.epochs, bar):
             network.train()
-            total = torch.zeros((), device=x.device)
-            generator = seeded(seed, "contrastive", epoch)
-            for step, rows in enumerate(epoch_batches(len(x), config.batch, generator)):
-                done = epoch * per_epoch + step
-                set_rate(optimiser, cosine_rate(config.learning_rate, done, epochs * per_epoch))
+            generator = seeded(context.seed, "contrastive", epoch.number)
+            for step, rows in schedule.batches(epoch.number, generator):
+                set_rate(optimiser, schedule.cosine_rate(config.learning_rate, step))
                 one, two = views.pair(rows.to(x.device), generator)
                 loss = nt_xent(network(one), network(two), temperature=config.temperature)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
-                total += loss.detach()
-            mean = float(total) / per_epoch
-            stage.save(epoch + 1, {"loss": round(mean, 6)}, network=network, optimiser=optimiser)
-            bar.advance(note=f"loss {mean:.3f}")
+                take_step(optimiser, loss)
+                epoch.add({"loss": loss})
     return network.eval()
