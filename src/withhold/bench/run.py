@@ -28,7 +28,7 @@ from withhold.core.progress import Progress
 from withhold.datasets.public import public
 from withhold.learn.journal import FitContext
 from withhold.learn.losses.entropy import prediction_entropy
-from withhold.learn.nets.attribute import FrozenAttributeNet
+from withhold.learn.nets.attribute_net import FrozenAttributeNet
 from withhold.learn.nets.device import threads, threads_for
 from withhold.learn.nets.space import Space
 from withhold.learn.training import tensor_digest

@@ -29,8 +29,8 @@ from withhold.datasets.worlds import two_attributes
 from withhold.learn.journal import FitContext
 from withhold.learn.losses.reconstruction import reconstruction
 from withhold.learn.nets.device import threads
-from withhold.learn.nets.mlp import folded, unit
-from withhold.learn.nets.modifier import ModifierNet, modify
+from withhold.learn.nets.modifier_net import ModifierNet, modify
+from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
 from withhold.methods import Journal, get_method, read_config
 from withhold.methods.features.mass import MassModifier, train_modifier

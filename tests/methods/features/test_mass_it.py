@@ -22,10 +22,10 @@ from methods.features.trained_method import (
 from support import TINY, Recorder, codes, mixed, of_world
 from withhold.core.errors import UserError
 from withhold.datasets.worlds import two_attributes
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.nets.device import threads
 from withhold.learn.nets.generator import GeneratorNet
-from withhold.learn.nets.mlp import folded, unit
+from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
 from withhold.learn.training import initialise
 from withhold.methods import read_config

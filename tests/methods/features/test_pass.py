@@ -21,12 +21,12 @@ from support import Recorder, codes, mixed, of_world
 from withhold.core.errors import UserError
 from withhold.datasets.worlds import two_attributes
 from withhold.learn.nets.device import threads
-from withhold.learn.nets.mlp import folded, unit
+from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
 from withhold.methods import Channel, read_config
 from withhold.methods.features.pass_ import PassModifier
 from withhold.methods.features.pass_.fit import choose
-from withhold.methods.features.pass_.network import SubstituteNet
+from withhold.methods.features.pass_.substitute_net import SubstituteNet
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 

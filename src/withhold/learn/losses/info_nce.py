@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from withhold.learn.nets.mlp import unit
+from withhold.learn.nets.perceptron import unit
 
 
 def info_nce(p: Tensor, p_new: Tensor, *, temperature: float = 0.07) -> Tensor:

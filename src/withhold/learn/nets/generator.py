@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import mlp, unit
+from withhold.learn.nets.perceptron import mlp, unit
 
 
 class GeneratorNet(nn.Module):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from withhold.learn.nets.mlp import unit
+from withhold.learn.nets.perceptron import unit
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from withhold.core.progress import Silent
 from withhold.learn.journal import FitContext
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.methods import Journal
 from withhold.methods.features.stages.attribute_model import (
     AttributeModelConfig,

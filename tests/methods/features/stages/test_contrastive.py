@@ -13,8 +13,8 @@ from torch import Tensor
 from support import Interrupted, Recorder
 from withhold.core.progress import Progress
 from withhold.learn.journal import FitContext
-from withhold.learn.nets.contrastive import ContrastiveNet
-from withhold.learn.nets.mlp import unit
+from withhold.learn.nets.contrastive_net import ContrastiveNet
+from withhold.learn.nets.perceptron import unit
 from withhold.learn.nets.space import Space
 from withhold.methods import Journal
 from withhold.methods.features.stages.contrastive import ContrastiveConfig, Views, train_contrastive

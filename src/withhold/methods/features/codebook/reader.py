@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from withhold.core.errors import UserError
 from withhold.core.keyed import keyed_words, other_key
-from withhold.learn.nets.mlp import aligned, aligned_width
+from withhold.learn.nets.perceptron import aligned, aligned_width
 from withhold.methods.checked_state import Arrays
 from withhold.methods.features.codebook.metric import Metric
 from withhold.methods.modifier import State
@@ -54,8 +54,9 @@ class MetricReader(Reader):
 
     def scores(self, x: Tensor, s: Tensor) -> Tensor:
         """Scores of records x (n, d) of classes s (n,)."""
-        # Widths are filled up with zeros, as in `nets.mlp.aligned`, and distances multiplied out:
-        # torch.cdist, and products of odd widths, round by how many records there are.
+        # Widths are filled up with zeros, as in `nets.perceptron.aligned`, and distances are
+        # multiplied out: torch.cdist and products of odd widths round differently for different
+        # numbers of records.
         d, p = self.metric.directions.shape
         fill, wide = aligned_width(d) - d, aligned_width(p) - p
         inside = nn.functional.pad(x - self.metric.means[s], (0, fill))
@@ -109,7 +110,8 @@ class MetricReader(Reader):
 class NetworkReader(Reader):
     """log q(j | x) / eps of a network: linear layers, ReLU between all but the first two.
 
-    The first layer is the fixed one that standardises and projects (see `network.eyes`).
+    The first layer is the fixed one that standardises and projects (see
+    `code_network.fixed_projection`).
     """
 
     kind = "network"

@@ -15,6 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from withhold.learn.training import epochs_for
+from withhold.methods.features.codebook.code_network import (
+    batch_of,
+    body,
+    fixed_projection,
+    log_scores,
+    train_round,
+)
 from withhold.methods.features.codebook.codes import Barycentre, find_barycentre
 from withhold.methods.features.codebook.learner import (
     STEPS,
@@ -23,7 +30,6 @@ from withhold.methods.features.codebook.learner import (
     label_potentials,
     scores_of,
 )
-from withhold.methods.features.codebook.network import batch_of, body, eyes, log_scores, train_round
 from withhold.methods.features.codebook.reader import FoldedReader, NetworkReader, Reader
 from withhold.methods.features.codebook.transport import balance, plan, settle, shares
 
@@ -43,14 +49,14 @@ def start_networks(task: Task, codes: int) -> tuple[nn.Linear, Networks]:
 
     All start from the same weights, so that a code means the same to all.
     """
-    first = eyes(task.x, task.config.components, task.seed)
+    first = fixed_projection(task.x, task.config.components, task.seed)
     made = [body(first.out_features, codes, task.config, task.seed) for _ in range(task.folds)]
     return first, made
 
 
 @torch.no_grad()
-def look(first: nn.Linear, x: Tensor, rows: Tensor) -> Tensor:
-    """What the network is shown of some records, (len(rows), components)."""
+def project(first: nn.Linear, x: Tensor, rows: Tensor) -> Tensor:
+    """The input of the network for some records, (len(rows), components)."""
     return torch.cat([first(x[part]) for part in rows.split(4096)])
 
 
@@ -75,7 +81,7 @@ def rounds(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) 
     for number in range(config.rounds + config.exact_rounds):
         exact = number >= config.rounds
         rows = task.some(task.plan_rows, "rounds", number)
-        z, fold = look(first, task.x, rows), task.fold(rows)
+        z, fold = project(first, task.x, rows), task.fold(rows)
         with torch.no_grad():
             if number == 0:
                 scores = scores_of(start.reader(), task, rows)
@@ -128,7 +134,7 @@ def finish(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) 
     rows = task.some(task.plan_rows, "rounds", task.config.rounds)
     reader = _reader(task, first, networks, task.config.softness / power)
     with torch.no_grad():
-        log_q = read(networks, look(first, task.x, rows), task.fold(rows))
+        log_q = read(networks, project(first, task.x, rows), task.fold(rows))
         wanted = (task.mixture() @ _own_shares(task, start, log_q, rows)).log()
         return Learned(reader, label_potentials(reader, task, rows, wanted), wanted)
 

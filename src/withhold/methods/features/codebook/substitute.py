@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 
 from withhold.learn.training import epochs_for
+from withhold.methods.features.codebook.code_network import batch_of, log_scores, train_round
 from withhold.methods.features.codebook.codes import Barycentre, find_barycentre
 from withhold.methods.features.codebook.learner import Learned, Task
-from withhold.methods.features.codebook.network import batch_of, log_scores, train_round
-from withhold.methods.features.codebook.self_label import finish, look, rounds, start_networks
+from withhold.methods.features.codebook.self_label import finish, project, rounds, start_networks
 
 _KEEP = 0.9  # of the running tables, at each step
 _TINY = 1e-6
@@ -37,7 +37,7 @@ def substitute(task: Task) -> Learned:
     rounds(replace(task, config=once), start, first, networks)
     [network] = networks
     task = task.on(task.some(task.plan_rows, "substitute"))
-    z = look(first, task.x, torch.arange(len(task.x)))
+    z = project(first, task.x, torch.arange(len(task.x)))
     loss = _Loss(task, start)
     epochs = epochs_for(config.epochs, len(z), batch_of(len(z), config), steps=280)
     for number in range(1, config.rounds):

@@ -16,8 +16,8 @@ from withhold.learn.journal import FitContext, Journal
 from withhold.learn.losses.nt_xent import nt_xent
 from withhold.learn.losses.reconstruction import reconstruction
 from withhold.learn.nets.device import pick_device, threads, threads_for
-from withhold.learn.nets.mlp import folded
-from withhold.learn.nets.modifier import ModifierNet
+from withhold.learn.nets.modifier_net import ModifierNet
+from withhold.learn.nets.perceptron import folded
 from withhold.learn.nets.space import Space
 from withhold.learn.training import (
     Schedule,
@@ -29,9 +29,9 @@ from withhold.learn.training import (
     take_step,
     tensor_digest,
 )
+from withhold.methods.features.mass.attribute_terms import AttributeTerm, attribute_terms
 from withhold.methods.features.mass.config import PRESETS, MassConfig
 from withhold.methods.features.mass.modifier import MassModifier
-from withhold.methods.features.mass.terms import AttributeTerm, attribute_terms
 from withhold.methods.features.stages.contrastive import train_contrastive
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset

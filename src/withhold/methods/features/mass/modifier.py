@@ -6,8 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import aligned, aligned_width
-from withhold.learn.nets.modifier import modify
+from withhold.learn.nets.modifier_net import modify
+from withhold.learn.nets.perceptron import aligned, aligned_width
 from withhold.learn.nets.space import Space
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.checked_state import Arrays, checked_modifier

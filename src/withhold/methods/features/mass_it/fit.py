@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from withhold.core.progress import Progress
 from withhold.learn.journal import FitContext, Journal
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.nets.device import pick_device, threads, threads_for
-from withhold.learn.nets.mlp import folded
+from withhold.learn.nets.perceptron import folded
 from withhold.learn.nets.space import Space
 from withhold.learn.training import Schedule, adamw, seeded, set_rate, tensor_digest
-from withhold.methods.features.mass.terms import say_what_is_odd
+from withhold.methods.features.mass.attribute_terms import say_what_is_odd
 from withhold.methods.features.mass_it.config import MassItConfig
 from withhold.methods.features.mass_it.limits import limits_of
 from withhold.methods.features.mass_it.modifier import MassItModifier

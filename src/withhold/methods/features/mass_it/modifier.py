@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from withhold.core.keyed import keyed_normal
 from withhold.learn.nets.generator import beside
-from withhold.learn.nets.mlp import aligned, aligned_width, unit
+from withhold.learn.nets.perceptron import aligned, aligned_width, unit
 from withhold.learn.nets.space import Space
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.checked_state import Arrays, checked_modifier

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from withhold.learn.losses.info_nce import info_nce
-from withhold.learn.losses.limit import leak_penalty, loss_penalty
+from withhold.learn.losses.limit_penalty import leak_penalty, loss_penalty
 from withhold.learn.losses.similarity import masked_cross_entropy
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.nets.generator import GeneratorNet
-from withhold.learn.nets.mlp import mlp
+from withhold.learn.nets.perceptron import mlp
 from withhold.learn.training import initialise, tensor_digest
 from withhold.methods.features.mass.config import weight_of
 from withhold.methods.features.mass_it.config import MassItConfig

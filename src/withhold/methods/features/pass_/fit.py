@@ -16,7 +16,7 @@ from torch import Tensor
 from withhold.core.progress import Progress
 from withhold.learn.journal import FitContext, Journal
 from withhold.learn.nets.device import pick_device, threads, threads_for
-from withhold.learn.nets.mlp import folded, unit
+from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
 from withhold.learn.training import (
     Schedule,
@@ -26,10 +26,10 @@ from withhold.learn.training import (
     take_step,
     tensor_digest,
 )
+from withhold.methods.features.pass_.channel_terms import LabelTerm, channel_losses, label_terms
 from withhold.methods.features.pass_.config import PassConfig
 from withhold.methods.features.pass_.modifier import PassModifier
-from withhold.methods.features.pass_.network import SubstituteNet
-from withhold.methods.features.pass_.terms import LabelTerm, channel_losses, label_terms
+from withhold.methods.features.pass_.substitute_net import SubstituteNet
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles

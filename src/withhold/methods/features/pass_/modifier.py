@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import aligned, aligned_width, unit
+from withhold.learn.nets.perceptron import aligned, aligned_width, unit
 from withhold.learn.nets.space import Space
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.channel import Channel

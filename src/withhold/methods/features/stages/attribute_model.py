@@ -12,7 +12,7 @@ from torch import Tensor
 
 from withhold.learn.journal import FitContext
 from withhold.learn.losses.similarity import masked_cross_entropy
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.training import (
     Schedule,
     adamw,

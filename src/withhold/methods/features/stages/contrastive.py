@@ -9,8 +9,8 @@ from torch import Tensor
 
 from withhold.learn.journal import FitContext
 from withhold.learn.losses.nt_xent import nt_xent
-from withhold.learn.nets.contrastive import ContrastiveNet
-from withhold.learn.nets.mlp import unit
+from withhold.learn.nets.contrastive_net import ContrastiveNet
+from withhold.learn.nets.perceptron import unit
 from withhold.learn.nets.space import Space
 from withhold.learn.training import (
     Schedule,

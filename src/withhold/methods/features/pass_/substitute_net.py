@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import mlp, unit
+from withhold.learn.nets.perceptron import mlp, unit
 from withhold.learn.training import initialise
 
 

@@ -16,7 +16,7 @@ from withhold.learn.losses.similarity import (
     cosine_similarity,
     kl_similarity,
 )
-from withhold.learn.nets.attribute import FrozenAttributeNet
+from withhold.learn.nets.attribute_net import FrozenAttributeNet
 from withhold.learn.training import in_blocks, tensor_digest
 from withhold.methods.features.mass.config import MassConfig, weight_of
 from withhold.methods.features.stages.attribute_model import train_attribute_model

@@ -1,4 +1,4 @@
-"""q(j | x): a network with dropout that learns a plan, and cannot learn it by heart."""
+"""q(j | x): a network that learns a plan. Its dropout keeps it from memorising single records."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from withhold.methods.features.codebook.config import CodebookConfig
 from withhold.methods.features.codebook.metric import principal
 
 Loss = Callable[[Tensor, Tensor], Tensor]
-_EYES = 60_000  # records that the principal components are taken from
+_PROJECTED = 60_000  # records that the principal components are computed from
 
 
-def eyes(x: Tensor, components: int, seed: int) -> nn.Linear:
+def fixed_projection(x: Tensor, components: int, seed: int) -> nn.Linear:
     """The fixed first layer: standardise, and keep the principal components at their own scale.
 
-    Components of small variance stay small, so the network hardly looks at them; that is worth
-    more than a point of accuracy over all features standardised. Overall scale: deviation 1.
+    Components of small variance stay small, so they hardly move the network. That gains more
+    than a point of accuracy over standardising all features. Overall scale: deviation 1.
     """
-    if len(x) > _EYES:
-        x = x[torch.randperm(len(x), generator=seeded(seed, "eyes"))[:_EYES].sort().values]
+    if len(x) > _PROJECTED:
+        order = torch.randperm(len(x), generator=seeded(seed, "eyes"))  # an old name, in all seeds
+        x = x[order[:_PROJECTED].sort().values]
     mean = x.double().mean(dim=0).float()
     deviation = x.double().std(dim=0).float()
     # Rounding gives a constant column a deviation that is not quite 0.
@@ -82,8 +83,8 @@ def train_round(
 ) -> None:
     """One round: minimise loss(log-scores of a batch, its rows); the rate falls to a tenth.
 
-    `begin` is called before each epoch: what a loss remembers beyond a batch is made anew there,
-    from the network alone, so that a fit that was interrupted goes on to the same bytes.
+    `begin` is called before each epoch. There a loss computes what it keeps between batches, from
+    the network alone, so that an interrupted fit resumes to the same bytes.
     """
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
     stage.resume(network=network, optimiser=optimiser)

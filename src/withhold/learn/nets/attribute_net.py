@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import folded, mlp
+from withhold.learn.nets.perceptron import folded, mlp
 
 
 class AttributeNet(nn.Module):
