@@ -265,7 +265,7 @@ def test_how_many_threads_there_are_does_not_change_a_bit() -> None:
 def test_the_release_is_eq_1_between_enter_and_leave() -> None:
     modifier, x = modifier_of(20, sphere=False)
     with torch.no_grad():
-        z = modify(modifier.change, modifier.space.enter(torch.from_numpy(x)))
+        z = modify(modifier.network, modifier.space.enter(torch.from_numpy(x)))
         expected = modifier.space.leave(z).numpy()
     np.testing.assert_allclose(modifier.transform(x), expected, atol=1e-4)
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from withhold.core.progress import Progress
 from withhold.learn.journal import Journal
 from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
+from withhold.methods.features.method_config import NoConfig
 from withhold.methods.modifier import Modifier, State
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
-
-
-class NoConfig(BaseModel):
-    """The settings of a method that has none."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Baseline(ABC):

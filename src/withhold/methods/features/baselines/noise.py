@@ -9,20 +9,19 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from withhold.core.keyed import keyed_normal
 from withhold.methods.features.baselines.baseline import ArrayModifier, Baseline
+from withhold.methods.features.method_config import MethodConfig
 from withhold.methods.modifier import FloatArray, Labels
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 
-class NoiseConfig(BaseModel):
+class NoiseConfig(MethodConfig):
     """How much noise."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sigma: float = Field(
         1.0, ge=0, description="standard deviation of the noise over that of each feature"

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from withhold.methods.channel import Channel
 from withhold.methods.features.baselines.baseline import ArrayModifier, Baseline
+from withhold.methods.features.method_config import MethodConfig
 from withhold.methods.modifier import FloatArray, Labels
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 
-class RandomSubstituteConfig(BaseModel):
+class RandomSubstituteConfig(MethodConfig):
     """How many candidates."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     candidates: int = Field(1024, ge=1, description="training records to draw from")
 

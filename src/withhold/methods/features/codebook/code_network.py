@@ -12,6 +12,7 @@ from withhold.core.progress import Stage
 from withhold.learn.journal import StageJournal
 from withhold.learn.nets.device import threads, threads_for
 from withhold.learn.nets.dropout import ByteDropout
+from withhold.learn.nets.perceptron import linear
 from withhold.learn.training import (
     Schedule,
     adamw,
@@ -44,11 +45,7 @@ def fixed_projection(x: Tensor, components: int, seed: int) -> nn.Linear:
     scale = torch.where(varies, 1 / deviation.clamp_min(1e-30), 0.0)
     directions, spread = principal((x - mean) * scale, components, stage_seed(seed, "eyes"))
     weight = (directions * scale[:, None] / spread.mean()).T
-    layer = nn.Linear(*weight.T.shape)
-    with torch.no_grad():
-        layer.weight.copy_(weight)
-        layer.bias.copy_(-weight @ mean)
-    return layer.requires_grad_(False)
+    return linear(weight, -weight @ mean)
 
 
 def body(inputs: int, outputs: int, config: CodebookConfig, seed: int) -> nn.Sequential:

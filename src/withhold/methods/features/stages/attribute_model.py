@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import Field, PositiveInt
 from torch import Tensor
 
 from withhold.learn.journal import FitContext
@@ -21,13 +21,12 @@ from withhold.learn.training import (
     set_rate,
     take_step,
 )
+from withhold.methods.features.method_config import MethodConfig
 from withhold.records.attribute import Attribute
 
 
-class AttributeModelConfig(BaseModel):
+class AttributeModelConfig(MethodConfig):
     """Settings of the attribute models; the papers' are the defaults, but for the epochs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     hidden: tuple[PositiveInt, ...] = Field((512, 256), min_length=1, description="widths of F")
     epochs: int | None = Field(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from torch import Tensor
 
 from withhold.learn.journal import FitContext
@@ -20,13 +20,12 @@ from withhold.learn.training import (
     stage_seed,
     take_step,
 )
+from withhold.methods.features.method_config import MethodConfig
 from withhold.records.dataset import RawSamples
 
 
-class ContrastiveConfig(BaseModel):
+class ContrastiveConfig(MethodConfig):
     """Settings of the contrastive pre-training; the papers', but for the epochs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     epochs: int | None = Field(
         None, ge=1, description="passes over the data; unset: about 400 steps (papers: 100 passes)"
