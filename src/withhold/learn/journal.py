@@ -1,11 +1,11 @@
 """What a fit has done so far, so that it can be interrupted and resumed to the same bytes.
 
 A fit is a sequence of *stages* (an attribute model, the contrastive encoder, the modifier). After
-each epoch the networks, optimisers and whatever else a stage changes go to one checkpoint. Batches
+each epoch, everything that a stage changes (networks, optimisers) goes to one checkpoint. Batches
 of an epoch are drawn from (seed, stage, epoch) and not from a running generator. A stage is found
-again by its fingerprint: the digest of its data, its settings, its seed, and what else decides the
-bits of a float. The secret key of the fit is kept beside them, so that a resumed fit has the key
-that it began with.
+again by its fingerprint: the digest of its data, its settings, its seed, and everything else that
+affects the bits of a float. The secret key of the fit is kept beside the checkpoints, so a resumed
+fit has the key that it began with.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Journal:
     def key(self) -> bytes:
         """The secret key of this fit; every method takes the key of its draws from here.
 
-        It is the one that was given, else the one that an interrupted fit left in the folder, else
-        a random one.
+        It is the key that was given, or the one that an interrupted fit left in the folder, or a
+        random one.
         """
         if self._key is None:
             self._key = self._kept_key() or new_key()
@@ -64,7 +64,7 @@ class Journal:
         return self._key
 
     def use_key(self, key: bytes | None) -> None:
-        """Use this key, or the one described under `key`, and keep it in the folder from now on."""
+        """Use this key (None: the one described under `key`) and keep it in the folder."""
         key = key or self.key
         self._key = key
         if self.folder is not None and key != self._kept_key():
@@ -92,7 +92,7 @@ class Journal:
             self.folder.rmdir()
 
     def stage(self, name: str, **settings: Any) -> StageJournal:
-        """The journal of one stage; what is in `settings` decides whether old work is used."""
+        """The journal of one stage. Earlier work is used only if all `settings` are the same."""
         everything = {
             "settings": settings,
             "torch": torch.__version__,
@@ -109,7 +109,7 @@ class Journal:
     def kept(
         self, name: str, print_: str, make: Callable[[], dict[str, Tensor]]
     ) -> dict[str, Tensor]:
-        """Tensors that are expensive to compute, from the folder where they were made before."""
+        """Tensors that are expensive to compute: read from the folder, or made and kept there."""
         path = self._path(name, hashlib.sha256(print_.encode()).hexdigest()[:16])
         if path is not None and path.exists():
             with suppress(safetensors.SafetensorError, OSError):  # a torn file is made again

@@ -38,8 +38,8 @@ def seeded(seed: int, *names: object) -> torch.Generator:
 def initialise(network: nn.Module, seed: int, *names: object) -> None:
     """Draw the weights of every layer from the seed, as torch draws them by default.
 
-    A layer with parameters of its own and no `reset_parameters` is refused: nothing says how it is
-    to be drawn, and two networks of one seed would differ.
+    A layer with parameters of its own and no `reset_parameters` is refused: there is no rule to
+    draw it by, and two networks of one seed would differ.
     """
     generator = seeded(seed, "weights", *names)
     with torch.random.fork_rng(devices=[]):
@@ -67,22 +67,24 @@ def _own_reset(layer: nn.Module) -> Callable[[], None] | None:
 
 
 def steps_per_epoch(n: int, batch: int) -> int:
-    """Whole batches in n records; one where there are fewer records than a batch."""
+    """Whole batches in n records; 1 if there are fewer records than a batch has."""
     return max(n // batch, 1)
 
 
 def epochs_for(epochs: int | None, n: int, batch: int, *, steps: int) -> int:
     """The epochs set, or as many as make about `steps` steps: at least 5, at most 300.
 
-    The papers' 100 epochs are about 3,500 steps on AudioMNIST; 100 epochs of a small table would
-    be too few steps to learn anything, and of a large one a waste.
+    The papers' 100 epochs are about 3,500 steps on AudioMNIST. On a small table, 100 epochs would
+    be too few steps to learn anything; on a large one, they would be a waste.
     """
     return epochs or min(max(-(-steps // steps_per_epoch(n, batch)), 5), 300)
 
 
 def epoch_batches(n: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Row indices of the batches of one epoch, in random order; an incomplete last one is left
-    out, because batch norm and NT-Xent depend on the size of a batch."""
+    """Row indices of the batches of one epoch, in random order.
+
+    An incomplete last batch is dropped, because batch norm and NT-Xent depend on the batch size.
+    """
     order = torch.randperm(n, generator=generator)
     for step in range(steps_per_epoch(n, batch)):
         yield order[step * batch : (step + 1) * batch]

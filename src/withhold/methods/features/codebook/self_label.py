@@ -2,11 +2,11 @@
 
 Round by round: (a) the network q(j | x), with dropout, learns the plan; (b) the plan is transport
 again, with cost -log q(j | x) and the network's own code weights, balanced over the suppressed
-classes. The network cannot learn people by heart and still agree with a plan that is balanced over
-them, so it finds what they share. What it reads needs no label.
+classes. A network that memorised people could not agree with a plan that is balanced over them, so
+it finds what they have in common. It needs no label to read a record.
 
 The last rounds learn a plan that is sharper and balanced to convergence: the network then agrees
-with a plan that holds exactly, and reads the codes more surely.
+with an exactly balanced plan, and its codes are more certain.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def self_label(task: Task) -> Learned:
 def start_networks(task: Task, codes: int) -> tuple[nn.Linear, Networks]:
     """The fixed first layer, and the rest of each fold's network, untrained.
 
-    All start from the same weights, so that a code means the same to all.
+    All start from the same weights, so that a code means the same in each.
     """
     first = fixed_projection(task.x, task.config.components, task.seed)
     made = [body(first.out_features, codes, task.config, task.seed) for _ in range(task.folds)]
@@ -69,10 +69,10 @@ def read(networks: Networks, z: Tensor, fold: Tensor) -> Tensor:
 
 
 def rounds(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) -> None:
-    """Train the networks in place. Of very many records each round takes another part.
+    """Train the networks in place. If there are very many records, each round uses another part.
 
-    The plan of a record comes from the network that reads it; with two folds that network did not
-    learn from it, and the record teaches the other one.
+    The plan of a record comes from the network that reads it. With two folds, that network does not
+    learn from the record; the other one does.
     """
     config = task.config
     size = task.plan_rows // len(networks)
@@ -88,7 +88,7 @@ def rounds(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) 
                 w = plan(scores, task.cell[rows], start.potentials)
             else:
                 if number == config.rounds:
-                    potentials = None  # those of softer scores are far off
+                    potentials = None  # those of softer scores are a bad start
                 softness = config.exact_softness if exact else config.softness
                 log_q = read(networks, z, fold)
                 potentials = _balanced(task, start, log_q, softness, rows, potentials, exact=exact)
@@ -125,8 +125,8 @@ def cross_entropy(scores: Tensor, w: Tensor) -> Tensor:
 def finish(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) -> Learned:
     """The channel: q itself, or, with the label, the last plan.
 
-    The label's potentials are by class alone: the preserved value of a new record is not known.
-    A class is to use the codes as its mixture of preserved values does: sum_u P(u|s) b(j|u).
+    The label's potentials are by class alone, because the preserved value of a new record is not
+    known. A class should use the codes as its mixture of preserved values: sum_u P(u|s) b(j|u).
     """
     power = task.config.sharpness or 1.0
     if not task.config.use_labels:

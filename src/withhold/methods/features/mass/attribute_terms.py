@@ -27,9 +27,9 @@ from withhold.records.roles import Roles
 
 @dataclass(frozen=True)
 class AttributeTerm:
-    """One attribute's part of the loss: its frozen model, what that says of the originals, weights.
+    """One attribute's part of the loss: its frozen model, the outputs for the originals, weights.
 
-    z: (n, h) and p: (n, k) of the original records, computed once because nothing in them changes.
+    z: (n, h) and p: (n, k) of the original records never change, so they are computed once.
     """
 
     name: str
@@ -44,7 +44,7 @@ class AttributeTerm:
     preserve: float = 0.0
 
     def fingerprint(self) -> list[object]:
-        """What decides the loss: roles, and through z, p and codes the labels and the model."""
+        """Everything that the loss depends on; z, p and codes stand for labels and model."""
         digests = [tensor_digest(t) for t in (self.z, self.p, self.codes)]
         return [self.name, self.kind, self.suppress, self.entropy, self.preserve, *digests]
 
@@ -67,7 +67,7 @@ class AttributeTerm:
 def attribute_terms(
     train: Dataset, roles: Roles, config: MassConfig, x: Tensor, context: FitContext
 ) -> list[AttributeTerm]:
-    """Train (or find again) the model of each attribute in a role, and weigh it."""
+    """Train the model of each attribute in a role, or find it in the journal, and weigh it."""
     suppress = weight_of(config.suppression, roles.suppress, setting="suppression")
     entropy = weight_of(config.entropy, roles.suppress, setting="entropy")
     preserve = weight_of(config.preservation, roles.preserve, setting="preservation")
@@ -98,7 +98,7 @@ def attribute_terms(
 
 
 def say_what_is_odd(attribute: Attribute, progress: Progress, *, balanced: bool) -> None:
-    """Tell the user of classes without training records, missing labels and imbalance."""
+    """Warn of classes without training records, missing labels and imbalance."""
     counts, name = attribute.counts, attribute.name
     unseen = [c for c, n in zip(attribute.classes, counts, strict=True) if n == 0]
     if unseen:

@@ -130,5 +130,5 @@ def modifier_losses(
         )
     for term in terms:
         losses[term.name] = term.loss(x_new, rows)
-    # All terms switched off is a legal ablation: the modifier then stays as it was drawn.
+    # With all terms off, which an ablation may ask for, the modifier keeps its initial weights.
     return losses or {"nothing": 0.0 * x_new.sum()}

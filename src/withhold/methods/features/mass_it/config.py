@@ -1,4 +1,4 @@
-"""Settings of `mass-it`: limits in bits, weights, and how the players train."""
+"""Settings of `mass-it`: limits in bits, weights, and how the networks train."""
 
 from __future__ import annotations
 

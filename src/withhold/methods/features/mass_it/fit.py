@@ -1,9 +1,10 @@
 """`mass-it`: limits on the bits that leak and the bits that stay (Chen et al., 2024).
 
-A generator makes x' of x and noise. Adversaries, one for each suppressed attribute, begin as
-classifiers of the originals and learn along on x'; models of the preserved attributes likewise.
-The generator pays where an adversary knows more than m bits of its attribute, or a model less than
-n of its own, and keeps x' telling of x otherwise. Limits that no release can meet are refused.
+A generator makes x' from x and noise. There is an adversary for each suppressed attribute and a
+model for each preserved one. They start as classifiers of the originals and go on learning from x'.
+The generator pays a penalty where an adversary knows more than m bits of its attribute, or a model
+less than n bits. Apart from that, x' should tell as much about x as it can. Limits that no release
+can meet are refused.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ def train_generator(
     config: MassItConfig,
     context: FitContext,
 ) -> nn.Sequential:
-    """Generator and critics against the penalties, and a step of the models with each of theirs.
+    """Train generator and critics against the penalties, with a step of the models at each step.
 
-    x: (n, d) on the sphere; `models` in the order of `targets`, trained on x.
+    x: (n, d) on the sphere. `models` are in the order of `targets` and were trained on x.
     """
     players = Players(x.shape[1], models, config, seed=context.seed).to(x.device)
     others = nn.ModuleList([players.critics, players.models])
@@ -98,6 +99,7 @@ def train_generator(
             players.train()
             generator = seeded(context.seed, "generator", epoch.number)
             for step, draw in schedule.batches(epoch.number, generator):
+                # The setting is for a batch of 256.
                 rate = schedule.cosine_rate(config.learning_rate * config.batch / 256, step)
                 set_rate(optimiser, rate, config.adversary_pace * rate)
                 rows = draw.to(x.device)

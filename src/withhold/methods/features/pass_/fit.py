@@ -1,9 +1,9 @@
 """`pass`: each record is replaced by a sampled substitute (Chen et al., 2025).
 
-A substitute is one of N training records, J ~ P(j|x). The channel is learned: within each class of
-a suppressed attribute the candidates are to be drawn as evenly as can be (then which one was drawn
-tells nothing of the class), the substitute is to have the record's own preserved labels, and the
-draw is to be sharp, so that it tells of the record what it may.
+A substitute is one of N training records, J ~ P(j|x). The channel is learned with three aims.
+Within each class of a suppressed attribute, all candidates are drawn as evenly as possible, so the
+draw tells nothing about the class. The substitute has the record's own preserved labels. The draw
+is sharp, so that it keeps the rest of the record.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Pass:
 def choose(train: Dataset, roles: Roles, count: int, *, seed: int) -> Tensor:
     """Rows of the candidates, in order: at random among those whose preserved labels are known.
 
-    A candidate without a label could not be told to be right for anybody.
+    Without its labels, nothing says for which records a candidate is right.
     """
     known = torch.ones(len(train), dtype=torch.bool)
     for name in roles.preserve:
@@ -125,7 +125,7 @@ def train_channel(
 def say_what_cannot_be_kept(
     train: Dataset, terms: list[LabelTerm], chosen: Tensor, progress: Progress
 ) -> None:
-    """Tell the user of classes to preserve that no candidate has."""
+    """Warn of classes to preserve that no candidate has."""
     for term in terms:
         if term.suppress or term.multilabel:
             continue

@@ -26,7 +26,7 @@ from withhold.records.attribute import Attribute
 
 
 class AttributeModelConfig(MethodConfig):
-    """Settings of the attribute models; the papers' are the defaults, but for the epochs."""
+    """Settings of the attribute models; the defaults are the papers', except for the epochs."""
 
     hidden: tuple[PositiveInt, ...] = Field((512, 256), min_length=1, description="widths of F")
     epochs: int | None = Field(

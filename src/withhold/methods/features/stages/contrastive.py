@@ -1,4 +1,4 @@
-"""Pre-train the attribute-agnostic encoder by contrast (MaSS, B.1; SimCLR)."""
+"""Pre-train the attribute-agnostic encoder with a contrastive loss (MaSS, B.1; SimCLR)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ContrastiveConfig(MethodConfig):
 
 
 class Views:
-    """Two views of each record: from the raw samples where there are any, else of the features."""
+    """Two views of each record, made from the raw samples or, if there are none, the features."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Views:
             )
             return
         rows = np.arange(len(x))
-        said = raw.fingerprint()
+        fingerprint = raw.fingerprint()
         for draw in range(config.draws):
             drawn = stage_seed(context.seed, "views", draw)
 
@@ -72,7 +72,7 @@ class Views:
                 return dict(zip(("first", "second"), map(torch.from_numpy, pair), strict=True))
 
             # Extraction is the most expensive part of a fit: a resumed fit finds its views kept.
-            pair = context.journal.kept("views", f"{said} {drawn}", make)
+            pair = context.journal.kept("views", f"{fingerprint} {drawn}", make)
             first, second = (space.enter(pair[n].to(x.device)) for n in ("first", "second"))
             self.cache.append((first, second))
 
