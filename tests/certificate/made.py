@@ -12,7 +12,7 @@ import pyarrow as pa
 from withhold.bundle.bundle import Bundle, describe
 from withhold.bundle.fit_membership import FitMembership
 from withhold.methods.channel import Channel
-from withhold.methods.features.baselines.config import NoConfig
+from withhold.methods.features.method_config import NoConfig
 from withhold.methods.modifier import FloatArray, Labels, State
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles

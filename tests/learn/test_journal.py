@@ -201,6 +201,25 @@ def test_the_state_of_the_optimiser_comes_back(tmp_path: Path) -> None:
     assert torch.equal(networks[0].weight, networks[1].weight)
 
 
+def test_epochs_that_are_left_are_saved_with_their_mean_losses(tmp_path: Path) -> None:
+    network, said = nn.Linear(1, 1, bias=False), Recorder()
+    for before, total in ((0, 2), (2, 5), (5, 5)):
+        journal = Journal(tmp_path)
+        stage = journal.stage("s")
+        assert stage.resume(network=network) == before
+        with said.stage("s", total) as bar:
+            for epoch in stage.epochs(total, bar):
+                network.weight.data.fill_(epoch.number)
+                for step in range(2):
+                    epoch.add({"a": network.weight.sum() + step, "b": 0.1})
+        assert said.steps["s"] == total
+    means = [{k: entry[k] for k in ("epoch", "a", "b")} for entry in journal.history]
+    assert means == [{"epoch": n + 1, "a": n + 0.5, "b": 0.1} for n in range(5)]
+    fresh = nn.Linear(1, 1, bias=False)
+    assert Journal(tmp_path).stage("s").resume(network=fresh) == 5
+    assert fresh.weight.item() == 4
+
+
 def test_a_folder_that_cannot_be_made_is_the_users_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="file"):

@@ -9,13 +9,17 @@ from hypothesis import strategies as st
 from torch import nn
 
 from withhold.learn.training import (
+    Schedule,
+    adamw,
     cosine_rate,
     epoch_batches,
     epochs_for,
     initialise,
     seeded,
+    set_rate,
     stage_seed,
     steps_per_epoch,
+    take_step,
 )
 
 
@@ -71,6 +75,37 @@ def test_the_cosine_schedule_falls_from_the_base_to_zero() -> None:
     assert rates[50] == pytest.approx(0.005)
     assert rates[100] == pytest.approx(0, abs=1e-12)
     assert rates == sorted(rates, reverse=True)
+
+
+def test_a_schedule_counts_its_steps_through_all_epochs() -> None:
+    schedule = Schedule.of(50, 16, 4, steps=1500)
+    found = [
+        list(schedule.batches(epoch, seeded(0, "m", epoch))) for epoch in range(schedule.epochs)
+    ]
+    assert [step for epoch in found for step, _ in epoch] == list(range(schedule.steps))
+    assert schedule.steps == 12  # three whole batches an epoch
+    alone = epoch_batches(50, 16, seeded(0, "m", 2))
+    assert all(torch.equal(rows, one) for (_, rows), one in zip(found[2], alone, strict=True))
+    assert schedule.cosine_rate(0.01, 6) == cosine_rate(0.01, 6, 12)
+
+
+def test_a_rate_for_all_groups_or_one_for_each() -> None:
+    first, second = nn.Linear(2, 2), nn.Linear(3, 1)
+    optimiser = adamw(first, second, rate=1.0, decay=0.5)
+    assert [len(group["params"]) for group in optimiser.param_groups] == [2, 2]
+    set_rate(optimiser, 0.25)
+    assert [group["lr"] for group in optimiser.param_groups] == [0.25, 0.25]
+    set_rate(optimiser, 0.5, 0.125)
+    assert [group["lr"] for group in optimiser.param_groups] == [0.5, 0.125]
+
+
+def test_a_step_follows_its_own_gradient_alone() -> None:
+    """What an earlier loss left behind is cleared."""
+    weight = nn.Parameter(torch.tensor([1.0]))
+    optimiser = torch.optim.SGD([weight], lr=1.0)
+    (100 * weight).sum().backward()
+    take_step(optimiser, (0.25 * weight).sum())
+    assert weight.item() == 0.75
 
 
 def test_epochs_unset_make_about_the_steps_wanted() -> None:

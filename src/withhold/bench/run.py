@@ -26,8 +26,9 @@ from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress
 from withhold.datasets.public import public
+from withhold.learn.journal import FitContext
 from withhold.learn.losses.entropy import prediction_entropy
-from withhold.learn.nets.attribute import FrozenAttributeNet
+from withhold.learn.nets.attribute_net import FrozenAttributeNet
 from withhold.learn.nets.device import threads, threads_for
 from withhold.learn.nets.space import Space
 from withhold.learn.training import tensor_digest
@@ -175,19 +176,11 @@ def _frozen_models(
     train = data.part("train")
     space = Space.of(train.x)
     x = space.enter(torch.from_numpy(train.x))
-    digest = tensor_digest(x)
+    context = FitContext(recipe.seed, progress, journal, tensor_digest(x))
     models = {}
     with threads(threads_for(512 * train.dimension * 256.0)):
         for name in recipe.measure:
-            network = train_attribute_model(
-                x,
-                train.attribute(name),
-                config,
-                seed=recipe.seed,
-                progress=progress,
-                journal=journal,
-                digest=digest,
-            )
+            network = train_attribute_model(x, train.attribute(name), config, context)
             models[name] = FrozenModel(network.frozen(), space)
     return models
 

@@ -22,11 +22,11 @@ from withhold.bench.keys import bench_key
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.learn.losses.similarity import Similarity
-from withhold.learn.nets.attribute import AttributeNet
-from withhold.learn.nets.contrastive import ContrastiveNet
+from withhold.learn.nets.attribute_net import AttributeNet
+from withhold.learn.nets.contrastive_net import ContrastiveNet
 from withhold.learn.nets.device import core_count, threads, threads_for
-from withhold.learn.nets.mlp import folded, unit
-from withhold.learn.nets.modifier import ModifierNet
+from withhold.learn.nets.modifier_net import ModifierNet
+from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
 from withhold.learn.training import adamw
 from withhold.methods.features.mass import AttributeTerm, MassModifier, modifier_losses

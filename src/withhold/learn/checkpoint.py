@@ -1,8 +1,8 @@
 """Everything that a training loop changes, saved together and restored to the same bytes.
 
 Parts are named: networks, optimisers, schedulers and random generators, any number of each.
-One safetensors file holds their tensors, and its metadata the numbers that are no tensors. The file
-is written atomically, so that a killed process leaves the state of one step or of another.
+One safetensors file holds their tensors, and its metadata everything that is not a tensor. The file
+is written atomically, so a killed process leaves either the old state or the new one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def save_checkpoint(path: Path, parts: Mapping[str, Part], note: Any = None) -> 
 
 
 def load_checkpoint(path: Path, parts: Mapping[str, Part]) -> Any:
-    """Restore all parts, and return the note; None where there is no whole checkpoint.
+    """Restore all parts and return the note; None if there is no complete checkpoint.
 
     A power cut can leave a torn file; nothing is restored from it.
     """

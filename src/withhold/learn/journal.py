@@ -1,11 +1,11 @@
 """What a fit has done so far, so that it can be interrupted and resumed to the same bytes.
 
 A fit is a sequence of *stages* (an attribute model, the contrastive encoder, the modifier). After
-each epoch the networks, optimisers and whatever else a stage changes go to one checkpoint. Batches
+each epoch, everything that a stage changes (networks, optimisers) goes to one checkpoint. Batches
 of an epoch are drawn from (seed, stage, epoch) and not from a running generator. A stage is found
-again by its fingerprint: the digest of its data, its settings, its seed, and what else decides the
-bits of a float. The secret key of the fit is kept beside them, so that a resumed fit has the key
-that it began with.
+again by its fingerprint: the digest of its data, its settings, its seed, and everything else that
+affects the bits of a float. The secret key of the fit is kept beside the checkpoints, so a resumed
+fit has the key that it began with.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from torch import Tensor
 from withhold.core.atomic import write_bytes, writing_to
 from withhold.core.errors import UserError
 from withhold.core.key_file import new_key, read_key, replace_key
+from withhold.core.progress import Progress, Stage
 from withhold.learn.checkpoint import Part, load_checkpoint, save_checkpoint
 from withhold.learn.nets.device import pick_device
 
@@ -53,8 +55,8 @@ class Journal:
     def key(self) -> bytes:
         """The secret key of this fit; every method takes the key of its draws from here.
 
-        It is the one that was given, else the one that an interrupted fit left in the folder, else
-        a random one.
+        It is the key that was given, or the one that an interrupted fit left in the folder, or a
+        random one.
         """
         if self._key is None:
             self._key = self._kept_key() or new_key()
@@ -62,7 +64,7 @@ class Journal:
         return self._key
 
     def use_key(self, key: bytes | None) -> None:
-        """Use this key, or the one described under `key`, and keep it in the folder from now on."""
+        """Use this key (None: the one described under `key`) and keep it in the folder."""
         key = key or self.key
         self._key = key
         if self.folder is not None and key != self._kept_key():
@@ -90,7 +92,7 @@ class Journal:
             self.folder.rmdir()
 
     def stage(self, name: str, **settings: Any) -> StageJournal:
-        """The journal of one stage; what is in `settings` decides whether old work is used."""
+        """The journal of one stage. Earlier work is used only if all `settings` are the same."""
         everything = {
             "settings": settings,
             "torch": torch.__version__,
@@ -107,7 +109,7 @@ class Journal:
     def kept(
         self, name: str, print_: str, make: Callable[[], dict[str, Tensor]]
     ) -> dict[str, Tensor]:
-        """Tensors that are expensive to compute, from the folder where they were made before."""
+        """Tensors that are expensive to compute: read from the folder, or made and kept there."""
         path = self._path(name, hashlib.sha256(print_.encode()).hexdigest()[:16])
         if path is not None and path.exists():
             with suppress(safetensors.SafetensorError, OSError):  # a torn file is made again
@@ -124,22 +126,76 @@ class Journal:
         return self.folder / f"{safe}-{print_}.safetensors"
 
 
+@dataclass(frozen=True)
+class FitContext:
+    """What each stage of a fit is given beside its data and settings.
+
+    `digest` is that of the data, so that a stage of other data is not resumed.
+    """
+
+    seed: int
+    progress: Progress
+    journal: Journal
+    digest: str
+
+    def stage(self, name: str, **settings: Any) -> StageJournal:
+        """The journal of one stage on this data with this seed."""
+        return self.journal.stage(name, data=self.digest, seed=self.seed, **settings)
+
+
 class StageJournal:
     """Epochs of one stage."""
 
     def __init__(self, name: str, path: Path | None, entries: list[Entry]) -> None:
         self.name, self.path, self.entries = name, path, entries
+        self._parts: Mapping[str, Part] = {}
+        self._done = 0
 
     def resume(self, **parts: Part) -> int:
         """Restore the newest state of all parts, by name; returns the epochs done."""
+        self._parts, self._done = parts, 0
         note = None if self.path is None else load_checkpoint(self.path, parts)
-        if note is None:
-            return 0
-        self.entries[:] = note["entries"]
-        return int(note["epoch"])
+        if note is not None:
+            self.entries[:] = note["entries"]
+            self._done = int(note["epoch"])
+        return self._done
+
+    def epochs(self, total: int, bar: Stage) -> Iterator[Epoch]:
+        """The epochs that are still to do after `resume`.
+
+        After each, the parts given to `resume` are saved with the epoch's mean losses, and the
+        bar moves on.
+        """
+        bar.advance(self._done)
+        for number in range(self._done, total):
+            epoch = Epoch(number)
+            yield epoch
+            means = epoch.means()
+            self.save(number + 1, means, **self._parts)
+            bar.advance(note=f"loss {sum(means.values()):.3f}")
 
     def save(self, epoch: int, entry: Entry, **parts: Part) -> None:
         """Record that `epoch` epochs are done, with the state of all parts."""
         self.entries.append({"stage": self.name, "epoch": epoch, **entry})
         if self.path is not None:
             save_checkpoint(self.path, parts, {"epoch": epoch, "entries": self.entries})
+
+
+class Epoch:
+    """One epoch: its number, from 0, and the sum of each loss over its steps."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._steps = 0
+        self._sums: dict[str, Tensor | float] = {}
+
+    def add(self, losses: Mapping[str, Tensor | float]) -> None:
+        """Count the losses of one step. Tensors are added up where they are, without a copy."""
+        self._steps += 1
+        for name, loss in losses.items():
+            found = loss.detach() if isinstance(loss, Tensor) else loss
+            self._sums[name] = self._sums.get(name, 0.0) + found
+
+    def means(self) -> dict[str, float]:
+        """The mean of each loss over the steps."""
+        return {name: round(float(total) / self._steps, 6) for name, total in self._sums.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +14,23 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from methods.features.trained_method import (
+    QuickFit,
+    assert_each_record_by_itself,
+    random_records,
+    terms,
+    weights,
+)
 from support import TINY, Recorder, codes, mixed, of_world
-from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import Bundle
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.datasets.worlds import two_attributes
+from withhold.learn.journal import FitContext
 from withhold.learn.losses.reconstruction import reconstruction
 from withhold.learn.nets.device import threads
-from withhold.learn.nets.mlp import folded, unit
-from withhold.learn.nets.modifier import ModifierNet, modify
+from withhold.learn.nets.modifier_net import ModifierNet, modify
+from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
 from withhold.methods import Journal, get_method, read_config
 from withhold.methods.features.mass import MassModifier, train_modifier
@@ -40,33 +46,7 @@ from withhold.records.roles import Roles
 FloatArray = npt.NDArray[np.float32]
 
 
-def fit(
-    dataset: Dataset | None = None,
-    suppress: str = "secret",
-    preserve: str = "colour",
-    *,
-    seed: int = 0,
-    progress: Recorder | None = None,
-    **config: Any,
-) -> Bundle:
-    return fit_bundle(
-        mixed() if dataset is None else dataset,
-        Roles.of(suppress, preserve),
-        config=TINY | config,
-        seed=seed,
-        progress=progress,
-        method="mass",
-    )
-
-
-def weights(bundle: Bundle) -> bytes:
-    return b"".join(array.tobytes() for _, array in sorted(bundle.modifier.state().items()))
-
-
-def terms(bundle: Bundle) -> set[str]:
-    """The terms of Eq. 9 that the modifier was trained with."""
-    entry = [e for e in bundle.history if e["stage"] == "modifier"][-1]
-    return set(entry) - {"stage", "epoch"}
+fit = QuickFit("mass", TINY)
 
 
 def stages(bundle: Bundle) -> set[str]:
@@ -242,9 +222,7 @@ def modifier_of(
     d: int, *, sphere: bool, hidden: Sequence[int] = (256, 128, 256)
 ) -> tuple[MassModifier, FloatArray]:
     """An untrained modifier, by default of the papers' widths, and records for it."""
-    x = np.random.default_rng(d).standard_normal((700, d)).astype(np.float32)
-    if sphere:
-        x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x = random_records(d, sphere=sphere)
     network = ModifierNet(d, hidden)
     network(unit(torch.from_numpy(x)))
     return MassModifier(folded(network.eval().change), Space.of(x), b"key"), x
@@ -252,13 +230,8 @@ def modifier_of(
 
 @pytest.mark.parametrize("sphere", [True, False])
 @pytest.mark.parametrize("d", [3, 20, 64, 257])
-def test_how_the_data_is_cut_does_not_change_a_bit(d: int, sphere: bool) -> None:
-    modifier, x = modifier_of(d, sphere=sphere)
-    whole = modifier.transform(x)
-    for size in (1, 7, 100, 513):
-        some = x[: min(len(x), 40 * size)]
-        pieces = [modifier.transform(some[i : i + size]) for i in range(0, len(some), size)]
-        np.testing.assert_array_equal(np.concatenate(pieces), whole[: len(some)])
+def test_how_the_data_is_cut_or_ordered_does_not_change_a_bit(d: int, sphere: bool) -> None:
+    assert_each_record_by_itself(*modifier_of(d, sphere=sphere))
 
 
 @settings(max_examples=40, deadline=None)
@@ -292,7 +265,7 @@ def test_how_many_threads_there_are_does_not_change_a_bit() -> None:
 def test_the_release_is_eq_1_between_enter_and_leave() -> None:
     modifier, x = modifier_of(20, sphere=False)
     with torch.no_grad():
-        z = modify(modifier.change, modifier.space.enter(torch.from_numpy(x)))
+        z = modify(modifier.network, modifier.space.enter(torch.from_numpy(x)))
         expected = modifier.space.leave(z).numpy()
     np.testing.assert_allclose(modifier.transform(x), expected, atol=1e-4)
 
@@ -316,9 +289,7 @@ def test_reconstruction_alone_brings_the_record_back() -> None:
     """With every other term off the best change is none, x + n(x) being on the same ray."""
     x = unit(torch.randn(256, 6, generator=torch.Generator().manual_seed(0)))
     config = MassConfig(hidden=(32,), epochs=60, batch=64, weight_decay=0)
-    change = train_modifier(
-        x, [], None, config, seed=0, progress=Silent(), journal=Journal(), digest=""
-    )
+    change = train_modifier(x, [], None, config, FitContext(0, Silent(), Journal(), ""))
     with torch.no_grad():
         fresh = reconstruction(modify(folded(ModifierNet(6, (32,)).eval().change), x), x)
         trained = reconstruction(modify(folded(change), x), x)
@@ -353,10 +324,8 @@ class Suppressed:
     def _frozen(self, name: str, config: AttributeModelConfig) -> torch.nn.Module:
         """The very model that the modifier was trained against."""
         x = self.space.enter(torch.from_numpy(self.train.x))
-        return train_attribute_model(
-            x, self.train.attribute(name), config,
-            seed=0, progress=Silent(), journal=Journal(), digest="",
-        ).frozen()  # fmt: skip
+        context = FitContext(0, Silent(), Journal(), "")
+        return train_attribute_model(x, self.train.attribute(name), config, context).frozen()
 
     def ignorant(self, name: str, x: FloatArray) -> float:
         """Test accuracy of the frozen model."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,18 +13,22 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from support import TINY, Interrupted, Recorder, codes, key_of, mixed, of_world
-from withhold.actions.fit import fit_bundle
-from withhold.bundle.bundle import Bundle
+from methods.features.trained_method import (
+    QuickFit,
+    TrainedMethodContract,
+    assert_each_record_by_itself,
+    random_records,
+)
+from support import TINY, Recorder, codes, mixed, of_world
 from withhold.core.errors import UserError
 from withhold.datasets.worlds import two_attributes
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.nets.device import threads
 from withhold.learn.nets.generator import GeneratorNet
-from withhold.learn.nets.mlp import folded, unit
+from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
 from withhold.learn.training import initialise
-from withhold.methods import Journal, read_config
+from withhold.methods import read_config
 from withhold.methods.features.mass_it import Limits, MassItConfig, MassItModifier, limits_of
 from withhold.methods.features.mass_it.limits import mean_conditional, mean_entropy
 from withhold.methods.features.mass_it.players import Players, Target
@@ -43,35 +46,12 @@ QUICK: dict[str, Any] = {
 }
 
 
-def fit(
-    dataset: Dataset | None = None,
-    suppress: str = "secret",
-    preserve: str = "colour",
-    *,
-    seed: int = 0,
-    progress: Recorder | None = None,
-    folder: Path | None = None,
-    **config: Any,
-) -> Bundle:
-    return fit_bundle(
-        mixed() if dataset is None else dataset,
-        Roles.of(suppress, preserve),
-        method="mass-it",
-        config=QUICK | config,
-        seed=seed,
-        key=key_of(seed),
-        progress=progress,
-        journal=Journal(folder),
-    )
+fit = QuickFit("mass-it", QUICK)
 
 
-def weights(bundle: Bundle) -> bytes:
-    return b"".join(array.tobytes() for _, array in sorted(bundle.modifier.state().items()))
-
-
-def terms(bundle: Bundle) -> set[str]:
-    entry = [e for e in bundle.history if e["stage"] == "generator"][-1]
-    return set(entry) - {"stage", "epoch"}
+class TestMassIt(TrainedMethodContract):
+    fit = fit
+    stages = ("attribute model secret", "attribute model colour", "generator")
 
 
 # --- limits -----------------------------------------------------------------------------------
@@ -237,56 +217,12 @@ def test_the_critics_do_not_begin_alike() -> None:
     assert not torch.equal(one, two)
 
 
-@pytest.mark.parametrize(
-    ("off", "left"),
-    [
-        ({}, {"agnostic", "secret", "colour"}),
-        ({"agnostic": 0}, {"secret", "colour"}),
-        ({"preservation": 0}, {"agnostic", "secret"}),
-        ({"suppression": 0}, {"agnostic", "colour"}),
-        ({"suppression": 0, "preservation": 0, "agnostic": 0}, set()),
-    ],
-    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
-)
-def test_each_term_can_be_switched_off(off: dict[str, float], left: set[str]) -> None:
-    bundle = fit(**off)
-    assert terms(bundle) == left
-    trained = {e["stage"] for e in bundle.history} - {"generator"}
-    assert trained == {f"attribute {name}" for name in left - {"agnostic"}}
-
-
-def test_several_attributes_one_of_them_multilabel_in_either_role() -> None:
-    assert terms(fit(suppress="secret,tags")) == {"agnostic", "secret", "tags", "colour"}
-    assert terms(fit(preserve="colour,tags")) == {"agnostic", "secret", "tags", "colour"}
-    assert terms(fit(preserve="")) == {"agnostic", "secret"}
-
-
-# --- seeds, bytes, noise ----------------------------------------------------------------------
-
-
-def test_the_same_seed_gives_the_same_bytes_and_another_others() -> None:
-    one = fit()
-    torch.rand(3)  # the global generator has no part in it
-    assert weights(fit()) == weights(one)
-    assert weights(fit(seed=1)) != weights(one)
-
-
-@pytest.mark.parametrize("stage", ["attribute model secret", "attribute model colour", "generator"])
-@pytest.mark.parametrize("after", [1, 2])
-def test_interrupted_and_resumed_equals_unbroken(tmp_path: Path, stage: str, after: int) -> None:
-    whole = fit()
-    with pytest.raises(Interrupted):
-        fit(folder=tmp_path, progress=Recorder(stop_in=stage, after=after))
-    resumed = fit(folder=tmp_path)
-    assert weights(resumed) == weights(whole)
-    assert resumed.history == whole.history
+# --- bytes and noise ----------------------------------------------------------------------
 
 
 def modifier_of(d: int, *, sphere: bool, key: bytes = b"key") -> tuple[MassItModifier, Any]:
     """An untrained modifier of the default widths, and records for it."""
-    x = np.random.default_rng(d).standard_normal((700, d)).astype(np.float32)
-    if sphere:
-        x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x = random_records(d, sphere=sphere)
     network = GeneratorNet(d)
     initialise(network, 0)
     z = unit(torch.from_numpy(x))
@@ -297,14 +233,7 @@ def modifier_of(d: int, *, sphere: bool, key: bytes = b"key") -> tuple[MassItMod
 @pytest.mark.parametrize("sphere", [True, False])
 @pytest.mark.parametrize("d", [3, 20, 64, 257])
 def test_how_the_data_is_cut_or_ordered_does_not_change_a_bit(d: int, sphere: bool) -> None:
-    modifier, x = modifier_of(d, sphere=sphere)
-    whole = modifier.transform(x)
-    order = np.random.default_rng(0).permutation(len(x))
-    np.testing.assert_array_equal(modifier.transform(x[order]), whole[order])
-    for size in (1, 7, 100, 513):
-        some = x[: min(len(x), 20 * size)]
-        pieces = [modifier.transform(some[i : i + size]) for i in range(0, len(some), size)]
-        np.testing.assert_array_equal(np.concatenate(pieces), whole[: len(some)])
+    assert_each_record_by_itself(*modifier_of(d, sphere=sphere))
 
 
 def test_the_noise_belongs_to_the_record_and_the_key() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +10,23 @@ import pytest
 import torch
 from sklearn.neural_network import MLPClassifier
 
-from support import Interrupted, Recorder, codes, key_of, mixed, of_world
-from withhold.actions.fit import fit_bundle
-from withhold.bundle.bundle import Bundle
+from methods.features.trained_method import (
+    QuickFit,
+    TrainedMethodContract,
+    assert_each_record_by_itself,
+    random_records,
+    terms,
+)
+from support import Recorder, codes, mixed, of_world
 from withhold.core.errors import UserError
 from withhold.datasets.worlds import two_attributes
 from withhold.learn.nets.device import threads
-from withhold.learn.nets.mlp import folded, unit
+from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
-from withhold.methods import Channel, Journal, read_config
+from withhold.methods import Channel, read_config
 from withhold.methods.features.pass_ import PassModifier
 from withhold.methods.features.pass_.fit import choose
-from withhold.methods.features.pass_.network import SubstituteNet
+from withhold.methods.features.pass_.substitute_net import SubstituteNet
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
@@ -35,34 +39,17 @@ QUICK: dict[str, Any] = {
 }
 
 
-def fit(
-    dataset: Dataset | None = None,
-    suppress: str = "secret",
-    preserve: str = "colour",
-    *,
-    seed: int = 0,
-    progress: Recorder | None = None,
-    folder: Path | None = None,
-    **config: Any,
-) -> Bundle:
-    return fit_bundle(
-        mixed() if dataset is None else dataset,
-        Roles.of(suppress, preserve),
-        method="pass",
-        config=QUICK | config,
-        seed=seed,
-        key=key_of(seed),
-        progress=progress,
-        journal=Journal(folder),
-    )
+fit = QuickFit("pass", QUICK)
 
 
-def weights(bundle: Bundle) -> bytes:
-    return b"".join(array.tobytes() for _, array in sorted(bundle.modifier.state().items()))
+class TestPass(TrainedMethodContract):
+    fit = fit
+    stages = ("channel",)
+    without_terms: ClassVar[set[str]] = {"nothing"}
 
 
-def terms(bundle: Bundle) -> set[str]:
-    return set(bundle.history[-1]) - {"stage", "epoch"}
+def test_the_paper_has_no_nearness_and_it_can_be_switched_on() -> None:
+    assert terms(fit(nearness=1)) == {"agnostic", "nearness", "secret", "colour"}
 
 
 # --- candidates -------------------------------------------------------------------------------
@@ -112,54 +99,12 @@ def test_a_class_without_candidate_is_said() -> None:
     assert "attribute 'colour': 1 of 2 classes have no candidate (rare)" in said.text
 
 
-# --- terms ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("config", "left"),
-    [
-        ({}, {"agnostic", "secret", "colour"}),
-        ({"nearness": 1}, {"agnostic", "nearness", "secret", "colour"}),
-        ({"agnostic": 0}, {"secret", "colour"}),
-        ({"preservation": 0}, {"agnostic", "secret"}),
-        ({"suppression": 0}, {"agnostic", "colour"}),
-        ({"suppression": 0, "preservation": 0, "agnostic": 0}, {"nothing"}),
-    ],
-    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
-)
-def test_each_term_can_be_switched_on_and_off(config: dict[str, float], left: set[str]) -> None:
-    assert terms(fit(**({"nearness": 0} | config))) == left
-
-
-def test_several_attributes_one_of_them_multilabel_in_either_role() -> None:
-    assert {"secret", "tags", "colour"} <= terms(fit(suppress="secret,tags"))
-    assert {"secret", "tags", "colour"} <= terms(fit(preserve="colour,tags"))
-    assert "secret" in terms(fit(preserve=""))
-
-
-# --- seeds and bytes --------------------------------------------------------------------------
-
-
-def test_the_same_seed_gives_the_same_bytes_and_another_others() -> None:
-    one = fit()
-    torch.rand(3)  # the global generator has no part in it
-    assert weights(fit()) == weights(one)
-    assert weights(fit(seed=1)) != weights(one)
-
-
-@pytest.mark.parametrize("after", [1, 2])
-def test_interrupted_and_resumed_equals_unbroken(tmp_path: Path, after: int) -> None:
-    whole = fit()
-    with pytest.raises(Interrupted):
-        fit(folder=tmp_path, progress=Recorder(stop_in="channel", after=after))
-    resumed = fit(folder=tmp_path)
-    assert weights(resumed) == weights(whole)
-    assert resumed.history == whole.history
+# --- the channel ---------------------------------------------------------------------------
 
 
 def modifier_of(d: int, count: int) -> tuple[PassModifier, npt.NDArray[np.float32]]:
     """An untrained channel, and records for it."""
-    x = np.random.default_rng(d).standard_normal((700, d)).astype(np.float32)
+    x = random_records(d)
     space = Space.of(x)
     net = SubstituteNet(space.enter(torch.from_numpy(x[:count])), (30, 20), 9, 0.1, seed=0)
     table = unit(net.table.detach())
@@ -169,17 +114,7 @@ def modifier_of(d: int, count: int) -> tuple[PassModifier, npt.NDArray[np.float3
 
 @pytest.mark.parametrize(("d", "count"), [(3, 2), (20, 33), (64, 300), (130, 600)])
 def test_how_the_data_is_cut_or_ordered_does_not_change_a_bit(d: int, count: int) -> None:
-    modifier, x = modifier_of(d, count)
-    whole, drawn = modifier.probabilities(x), modifier.draw(x)
-    order = np.random.default_rng(0).permutation(len(x))
-    np.testing.assert_array_equal(modifier.probabilities(x[order]), whole[order])
-    for size in (1, 7, 100, 513):
-        some = x[: min(len(x), 20 * size)]
-        cuts = [some[i : i + size] for i in range(0, len(some), size)]
-        pieces = np.concatenate([modifier.probabilities(cut) for cut in cuts])
-        np.testing.assert_array_equal(pieces, whole[: len(some)])
-        pieces = np.concatenate([modifier.draw(cut) for cut in cuts])
-        np.testing.assert_array_equal(pieces, drawn[: len(some)])
+    assert_each_record_by_itself(*modifier_of(d, count))
 
 
 def test_the_channel_is_the_softmax_of_cosines() -> None:

@@ -25,7 +25,7 @@ from withhold.audit.attackers.attacker import (
     attacker,
 )
 from withhold.learn.losses.similarity import masked_cross_entropy
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.nets.device import pick_device
 from withhold.learn.training import (
     adamw,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from withhold.learn.nets.mlp import unit
+from withhold.learn.nets.perceptron import unit
 
 
 def nt_xent(p: Tensor, p_new: Tensor, *, temperature: float = 0.07) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a channel P(j|x) over candidates is asked for (PASS). Entropies are in nats.
+"""The losses of a channel P(j|x) over candidates (PASS). Entropies are in nats.
 
 Class membership comes as a 0/1 matrix (n, K), K the classes of an attribute, or two columns for
 each label of a multi-label one; the row of a missing label is zero.
@@ -26,7 +26,7 @@ def class_entropy(p: Tensor, member: Tensor) -> Tensor:
     counts = member.sum(0)
     marginal: Tensor = member.T @ p / counts.clamp(min=1)[:, None]  # (K, N)
     share = counts / counts.sum().clamp(min=1)
-    # At 0 the slope is infinite, and a low temperature makes many of them 0 in float32.
+    # The gradient is infinite at 0, and at a low temperature many are 0 in float32.
     entropies: Tensor = torch.special.entr(marginal.clamp(min=1e-12)).sum(1)
     return (share * entropies).sum()
 
@@ -40,7 +40,7 @@ def label_loss(p: Tensor, member: Tensor, candidates: Tensor) -> Tensor:
     """-mean log sum_j P(j|x) 1[u_j = u_x], over the labels there are.
 
     p: (b, N), member: (b, K) of the records, candidates: (N, K). Classes that no candidate has are
-    left out: nothing can be kept of them.
+    left out: nothing of them can be kept.
     """
     member = member * (candidates.sum(0) > 0)
     right = p @ candidates  # (b, K): how likely the substitute is of each class

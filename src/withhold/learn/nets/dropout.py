@@ -1,7 +1,7 @@
 """Dropout whose draws cost little on a CPU.
 
-torch draws one 32-bit number for every activation, which took longer than the matrix products of
-the small networks here. A random byte is enough: shares are multiples of 1/256.
+torch draws a 32-bit number for every activation, which took longer than the matrix products of the
+small networks here. A random byte is enough; the dropped share is a multiple of 1/256.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import mlp, unit
+from withhold.learn.nets.perceptron import mlp, unit
 
 
 class GeneratorNet(nn.Module):
     """G(x, e) = n(MLP([x, e])), MLP 2d-256-128-256-d. x: (n, d), unit length; e: (n, d), N(0, I).
 
-    Unlike in `mass` nothing of x goes round the network: what x' tells of x, the network let pass.
+    Unlike in `mass`, nothing of x bypasses the network.
     """
 
     def __init__(self, dimension: int, hidden: Sequence[int] = (256, 128, 256)) -> None:
@@ -28,6 +28,6 @@ class GeneratorNet(nn.Module):
 def beside(x: Tensor, noise: Tensor) -> Tensor:
     """The network's input [x, e / sqrt(d)]: (n, d) twice -> (n, 2d).
 
-    So scaled the noise is about as long as x, which has length 1.
+    Scaled like this, the noise is about as long as x, which has length 1.
     """
     return torch.cat([x, noise / x.shape[1] ** 0.5], dim=1)

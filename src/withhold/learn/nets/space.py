@@ -5,8 +5,8 @@ standardised, put on the sphere, and put back at the training data's typical rad
 
 z = n((x - mu) / sigma),   x' = mu + sigma * radius * z'
 
-The length of a record's own standardised vector is not carried over: it would be a channel that
-the modifier does not see.
+The length of a record's own standardised vector is not kept: it would be a channel that the
+modifier does not control.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from withhold.learn.nets.mlp import unit
+from withhold.learn.nets.perceptron import unit
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
     """An affine frame around the unit sphere; mean, deviation: (d,).
 
-    A column that was constant in the training data has deviation 0: it carries nothing, so it is
-    not looked at on the way in and is that constant on the way out.
+    A column that was constant in the training data has deviation 0: it is ignored on the way in and
+    is that constant on the way out.
     """
 
     mean: Tensor
@@ -37,7 +37,7 @@ class Space:
         """Features (n, d) to the sphere."""
         if self.is_sphere:
             return unit(x)
-        # Dividing by infinity is 0, whatever is divided.
+        # x / infinity is 0 for any x.
         return unit((x - self.mean) / self.deviation.where(self.deviation > 0, torch.inf))
 
     def leave(self, z: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ import torch
 from pydantic import Field
 
 from withhold.core.errors import UserError
-from withhold.learn.nets.r3d18 import FEATURES, R3D18Net, empty_r3d18, random_r3d18
+from withhold.learn.nets.r3d18_net import FEATURES, R3D18Net, empty_r3d18, random_r3d18
 from withhold.media.extractors.extractor import Extractor, Prepared, WeightsConfig, unit
 from withhold.media.extractors.hub import tensors_hash
 from withhold.media.frames import frames_of, resize_frames

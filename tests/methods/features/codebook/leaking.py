@@ -6,20 +6,16 @@ noise), `word` moves it among other axes: who is fully readable from x, and so i
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from support import Recorder, key_of
-from withhold.actions.fit import fit_bundle
+from methods.features.trained_method import QuickFit
 from withhold.bundle.bundle import Bundle
-from withhold.methods import Journal
 from withhold.methods.features.codebook import CodebookModifier
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
-from withhold.records.roles import Roles
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -62,26 +58,7 @@ def changed(data: Dataset, **columns: Any) -> Dataset:
     return Dataset.from_arrays(data.x, kept, name=data.name, group=data.group)
 
 
-def fit(
-    data: Dataset,
-    suppress: str = "who",
-    preserve: str = "",
-    *,
-    seed: int = 0,
-    progress: Recorder | None = None,
-    folder: Path | None = None,
-    **config: Any,
-) -> Bundle:
-    return fit_bundle(
-        data,
-        Roles.of(suppress, preserve),
-        method="codebook",
-        config=QUICK | config,
-        seed=seed,
-        key=key_of(seed),
-        progress=progress,
-        journal=Journal(folder),
-    )
+fit = QuickFit("codebook", QUICK, "who", "")
 
 
 def made(*args: Any, **kwargs: Any) -> CodebookModifier:

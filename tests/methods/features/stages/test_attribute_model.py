@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from withhold.core.progress import Silent
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.journal import FitContext
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.methods import Journal
 from withhold.methods.features.stages.attribute_model import (
     AttributeModelConfig,
@@ -30,9 +31,8 @@ def attribute(codes: Codes, k: int = 2) -> Attribute:
 def train(
     x: Tensor, codes: Codes, config: AttributeModelConfig = SMALL, *, k: int = 2, seed: int = 0
 ) -> AttributeNet:
-    return train_attribute_model(
-        x, attribute(codes, k), config, seed=seed, progress=Silent(), journal=Journal(), digest=""
-    )
+    context = FitContext(seed, Silent(), Journal(), "")
+    return train_attribute_model(x, attribute(codes, k), config, context)
 
 
 def two_blobs(n: int = 400, *, gap: float = 2.0, share: float = 0.5) -> tuple[Tensor, Codes]:

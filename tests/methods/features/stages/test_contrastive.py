@@ -12,8 +12,9 @@ from torch import Tensor
 
 from support import Interrupted, Recorder
 from withhold.core.progress import Progress
-from withhold.learn.nets.contrastive import ContrastiveNet
-from withhold.learn.nets.mlp import unit
+from withhold.learn.journal import FitContext
+from withhold.learn.nets.contrastive_net import ContrastiveNet
+from withhold.learn.nets.perceptron import unit
 from withhold.learn.nets.space import Space
 from withhold.methods import Journal
 from withhold.methods.features.stages.contrastive import ContrastiveConfig, Views, train_contrastive
@@ -55,15 +56,16 @@ def train(
     progress: Recorder,
     journal: Journal | None = None,
 ) -> ContrastiveNet:
-    return train_contrastive(
-        x, raw, Space.of(x.numpy()), config,
-        seed=0, progress=progress, journal=journal or Journal(), digest="",
-    )  # fmt: skip
+    return train_contrastive(x, raw, Space.of(x.numpy()), config, fit_of(progress, journal))
+
+
+def fit_of(progress: Recorder, journal: Journal | None = None) -> FitContext:
+    return FitContext(0, progress, journal or Journal(), "")
 
 
 def test_the_features_are_disturbed_where_there_are_no_raw_samples(x: Tensor) -> None:
     said = Recorder()
-    views = Views(x, None, Space.of(x.numpy()), SMALL, seed=0, progress=said, journal=Journal())
+    views = Views(x, None, Space.of(x.numpy()), SMALL, fit_of(said))
     assert "the raw samples are not at hand" in said.text
     rows = torch.arange(40)
     one, two = views.pair(rows, torch.Generator().manual_seed(1))
@@ -77,16 +79,14 @@ def test_the_features_are_disturbed_where_there_are_no_raw_samples(x: Tensor) ->
 
 def test_no_noise_and_no_drop_is_the_record_itself(x: Tensor) -> None:
     still = SMALL.model_copy(update={"noise": 0.0, "drop": 0.0})
-    views = Views(
-        x, None, Space.of(x.numpy()), still, seed=0, progress=Recorder(), journal=Journal()
-    )
+    views = Views(x, None, Space.of(x.numpy()), still, fit_of(Recorder()))
     one, _ = views.pair(torch.arange(96), torch.Generator().manual_seed(1))
     torch.testing.assert_close(one, x)
 
 
 def test_raw_views_are_used_where_there_are_raw_samples(x: Tensor) -> None:
     raw, said = FakeRaw(x.numpy()), Recorder()
-    views = Views(x, raw, Space.of(x.numpy()), SMALL, seed=0, progress=said, journal=Journal())
+    views = Views(x, raw, Space.of(x.numpy()), SMALL, fit_of(said))
     assert said.lines == []
     assert len(set(raw.seeds)) == SMALL.draws  # each draw is another augmentation
     rows = torch.tensor([3, 1, 4])
@@ -135,9 +135,7 @@ def test_views_of_other_media_are_made_anew(x: Tensor, tmp_path: Path) -> None:
 
 def test_it_learns_to_tell_records_apart(x: Tensor) -> None:
     journal = Journal()
-    train_contrastive(
-        x, None, Space.of(x.numpy()), SMALL, seed=0, progress=Recorder(), journal=journal, digest=""
-    )
+    train(x, None, progress=Recorder(), journal=journal)
     losses = [entry["loss"] for entry in journal.history]
     assert len(losses) == 15
     assert np.mean(losses[-3:]) < losses[0] - 0.3

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from withhold.core.errors import UserError
-from withhold.core.progress import Progress
-from withhold.learn.journal import Journal
 from withhold.methods.checked_state import MOST_FEATURES, Arrays, StateSettings, checked_modifier
-from withhold.methods.features.baselines.config import NoConfig
+from withhold.methods.features.baselines.baseline import Baseline
 from withhold.methods.modifier import FeatureModifier, FloatArray, Labels, State
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
@@ -53,23 +51,12 @@ class IdentityModifier(FeatureModifier):
 
 
 @method
-class Identity:
+class Identity(Baseline):
     """The fitter."""
 
     name = "identity"
-    config_type = NoConfig
-    presets: ClassVar[dict[str, dict[str, Any]]] = {}
     modifier_type = IdentityModifier
 
-    def fit(
-        self,
-        dataset: Dataset,
-        roles: Roles,
-        config: NoConfig,
-        progress: Progress,
-        *,
-        seed: int,
-        journal: Journal,
-    ) -> IdentityModifier:
-        """Nothing is learned."""
-        return IdentityModifier(dataset.dimension, journal.key)
+    def measure(self, train: Dataset, roles: Roles, config: Any, seed: int) -> dict[str, Any]:
+        """The number of features; nothing else is learned."""
+        return {"dimension": train.dimension}

@@ -13,21 +13,23 @@ import numpy as np
 import torch
 
 from withhold.core.errors import UserError
-from withhold.core.progress import Progress
-from withhold.learn.journal import Journal
-from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
-from withhold.methods.features.baselines.config import NoConfig
-from withhold.methods.modifier import FeatureModifier, FloatArray, Labels, State
+from withhold.methods.features.baselines.baseline import ArrayModifier, Baseline
+from withhold.methods.modifier import FloatArray, Labels
 from withhold.methods.registry import method
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 
-class LeaceModifier(FeatureModifier):
+class LeaceModifier(ArrayModifier):
     """x' = x - ((x - mean) right^T) left^T; left: (d, r), right: (r, d), r the rank erased."""
 
     method = "leace"
+    shapes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "mean": ("d",),
+        "left": ("d", "r"),
+        "right": ("r", "d"),
+    }
 
     def __init__(self, left: FloatArray, right: FloatArray, mean: FloatArray, key: bytes) -> None:
         self.left, self.right, self.mean, self.key = left, right, mean, key
@@ -43,40 +45,15 @@ class LeaceModifier(FeatureModifier):
         change = (wide @ self.right.T.astype(np.float64)) @ self.left.T.astype(np.float64)
         return (x - change).astype(np.float32)
 
-    def state(self) -> State:
-        """The projection's two factors, and the mean."""
-        return {"left": self.left, "right": self.right, "mean": self.mean}
-
-    @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> LeaceModifier:
-        """The modifier that was saved."""
-        arrays = Arrays(state)
-        checked_modifier(settings, StateSettings)
-        mean = arrays.take("mean", "d")
-        made = cls(arrays.take("left", "d", "r"), arrays.take("right", "r", "d"), mean, key)
-        arrays.close()
-        return made
-
 
 @method
-class Leace:
+class Leace(Baseline):
     """The fitter."""
 
     name = "leace"
-    config_type = NoConfig
-    presets: ClassVar[dict[str, dict[str, Any]]] = {}
     modifier_type = LeaceModifier
 
-    def fit(
-        self,
-        dataset: Dataset,
-        roles: Roles,
-        config: NoConfig,
-        progress: Progress,
-        *,
-        seed: int,
-        journal: Journal,
-    ) -> LeaceModifier:
+    def measure(self, train: Dataset, roles: Roles, config: Any, seed: int) -> dict[str, Any]:
         """Erase every suppressed attribute at once; records with a missing label are left out."""
         try:
             with warnings.catch_warnings():
@@ -87,7 +64,6 @@ class Leace:
             raise UserError(
                 "method 'leace' needs the package concept-erasure: pip install 'withhold[leace]'"
             ) from error
-        train = dataset.part("train")
         attributes = [train.attribute(name) for name in roles.suppress]
         known = np.logical_and.reduce(
             [(a.codes >= 0).reshape(len(train), -1).all(1) for a in attributes]
@@ -101,10 +77,10 @@ class Leace:
             torch.from_numpy(train.x[known].astype(np.float64)), torch.from_numpy(concept)
         )
         eraser = fitter.eraser
-        left, right = eraser.proj_left.float().numpy(), eraser.proj_right.float().numpy()
         if eraser.bias is None:
             raise RuntimeError("concept-erasure returned an eraser without its mean")
-        return LeaceModifier(left, right, eraser.bias.float().numpy(), journal.key)
+        found = {"left": eraser.proj_left, "right": eraser.proj_right, "mean": eraser.bias}
+        return {name: tensor.float().numpy() for name, tensor in found.items()}
 
 
 def _one_hot(attribute: Attribute) -> np.ndarray[Any, np.dtype[np.float64]]:

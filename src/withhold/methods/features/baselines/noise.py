@@ -9,22 +9,19 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from withhold.core.keyed import keyed_normal
-from withhold.core.progress import Progress
-from withhold.learn.journal import Journal
-from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
-from withhold.methods.modifier import FeatureModifier, FloatArray, Labels, State
+from withhold.methods.features.baselines.baseline import ArrayModifier, Baseline
+from withhold.methods.features.method_config import MethodConfig
+from withhold.methods.modifier import FloatArray, Labels
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 
-class NoiseConfig(BaseModel):
+class NoiseConfig(MethodConfig):
     """How much noise."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sigma: float = Field(
         1.0, ge=0, description="standard deviation of the noise over that of each feature"
@@ -34,10 +31,12 @@ class NoiseConfig(BaseModel):
     )
 
 
-class NoiseModifier(FeatureModifier):
+class NoiseModifier(ArrayModifier):
     """x' = x + sigma * deviation * e, e standard normal and derived from the record and a key."""
 
     method = "noise"
+    shapes: ClassVar[dict[str, tuple[str, ...]]] = {"scale": ("d",)}
+    least = 0
 
     def __init__(self, scale: FloatArray, key: bytes) -> None:
         self.scale, self.key = scale, key
@@ -50,42 +49,21 @@ class NoiseModifier(FeatureModifier):
     def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
         return x + self.scale * keyed_normal(self.key, x)
 
-    def state(self) -> State:
-        """Noise per feature."""
-        return {"scale": self.scale}
-
-    @classmethod
-    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> NoiseModifier:
-        """The modifier that was saved."""
-        arrays = Arrays(state)
-        checked_modifier(settings, StateSettings)
-        made = cls(arrays.take("scale", "d", least=0), key)
-        arrays.close()
-        return made
-
 
 @method
-class Noise:
+class Noise(Baseline):
     """The fitter."""
 
     name = "noise"
     config_type = NoiseConfig
-    presets: ClassVar[dict[str, dict[str, Any]]] = {}
     modifier_type = NoiseModifier
 
-    def fit(
-        self,
-        dataset: Dataset,
-        roles: Roles,
-        config: NoiseConfig,
-        progress: Progress,
-        *,
-        seed: int,
-        journal: Journal,
-    ) -> NoiseModifier:
+    def measure(
+        self, train: Dataset, roles: Roles, config: NoiseConfig, seed: int
+    ) -> dict[str, Any]:
         """Measure features, or lengths of records, on the training part."""
-        x = dataset.part("train").x
+        x = train.x
         deviation = x.std(axis=0, dtype=np.float64)
         if config.per == "vector":
             deviation = np.full(x.shape[1], np.linalg.norm(x, axis=1).mean(dtype=np.float64))
-        return NoiseModifier((config.sigma * deviation).astype(np.float32), journal.key)
+        return {"scale": (config.sigma * deviation).astype(np.float32)}

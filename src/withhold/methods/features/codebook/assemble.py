@@ -1,8 +1,9 @@
-"""From a learned channel to a codebook: who is given each code, and the code vectors."""
+"""From a learned channel to a codebook: who gets each code, and the code vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -17,8 +18,8 @@ from withhold.methods.features.codebook.modifier import Codebook, CodebookModifi
 from withhold.methods.features.codebook.robust import robust_means
 from withhold.records.dataset import Dataset
 
-_AROUND = 10_000  # records that tell how records lie around their codes
-_SPREAD = 32  # directions in which they do
+_AROUND = 10_000  # records that the spread around the codes is measured on
+_SPREAD = 32  # directions of that spread
 
 Make = Callable[[Codebook], CodebookModifier]
 
@@ -26,7 +27,7 @@ Make = Callable[[Codebook], CodebookModifier]
 def enough_people(
     learned: Learned, task: Task, part: Dataset, make: Make, progress: Progress
 ) -> CodebookModifier:
-    """The modifier of a channel, without codes that fewer than `least` people are given.
+    """The modifier of a channel, without the codes that fewer than `least` people get.
 
     Records of a code that is left out get other codes.
     """
@@ -56,22 +57,19 @@ def enough_people(
 def placed(
     made: CodebookModifier, part: Dataset, drawn: IntArray, *, least: int, seed: int
 ) -> CodebookModifier:
-    """The modifier with code vectors, weights and spread of the records that it gives each code."""
-    book = made.book
-    number = len(made.codes)
+    """The modifier with the code vectors, weights and spread of the records that get each code."""
+    book, number = made.book, len(made.codes)
     codes = robust_means(part.x, drawn, people_of(part), codes=number, least=least)
     weights = (np.bincount(drawn, minlength=number) / len(drawn)).astype(np.float32)
     some = torch.randperm(len(part), generator=seeded(seed, "spread"))[:_AROUND].numpy()
     around = torch.from_numpy(part.x[some] - codes[drawn[some]])
     directions, deviation = principal(around, _SPREAD, stage_seed(seed, "spread"))
     spread = (directions * deviation).T.contiguous().numpy()
-    return made.with_book(
-        Codebook(book.reader, codes, weights, book.potentials, book.mix, spread, book.merge)
-    )
+    return made.with_book(replace(book, codes=codes, weights=weights, spread=spread))
 
 
 def without(learned: Learned, task: Task, kept: IntArray) -> Learned:
-    """The channel with some codes only; its potentials are made anew for them."""
+    """The channel with some codes only, and potentials for them."""
     mask = torch.zeros(len(learned.reader), dtype=torch.bool)
     mask[torch.from_numpy(kept)] = True
     reader = learned.reader.keep(mask)
@@ -88,13 +86,13 @@ def draws_of(made: CodebookModifier, part: Dataset) -> IntArray:
 
 
 def people_of(part: Dataset) -> IntArray:
-    """Whose each record is, (n,): its group, or where none is named the record itself."""
+    """The person of each record, (n,): its group or, where no group is named, the record itself."""
     groups = part.group_codes
     return np.arange(len(part)) if groups is None else groups
 
 
 def people_behind(drawn: IntArray, people: IntArray, codes: int) -> IntArray:
-    """How many people are given each code, (N,)."""
+    """How many people get each code, (N,)."""
     pairs = np.unique(np.stack([drawn, people]), axis=1)
     return np.bincount(pairs[0], minlength=codes)
 

@@ -10,8 +10,8 @@ from withhold.methods.features.codebook.learner import Learned, Task, label_pote
 def barycentre(task: Task) -> Learned:
     """The plan of the barycentre, by class.
 
-    By class and not by cell: the preserved value of a new record is not known. A class is to use
-    the codes of a preserved value as often as it has that value: sum_u P(u|s) b(j|u).
+    By class and not by cell, because the preserved value of a new record is not known. A class
+    should use the codes of a preserved value as often as it has that value: sum_u P(u|s) b(j|u).
     """
     if not task.config.use_labels:
         raise UserError(

@@ -1,8 +1,8 @@
 """What may leak: `speaker<=floor+1; gender<=60; accent<=0.2 bits`, and what does.
 
 Points and per cent are of an attacker's accuracy from one record; bits are usable information.
-Both are measured on the calibration records by the best attacker there is of a code: the table
-P(s | j), learned on the fitted records and, by halves, on the calibration records themselves.
+Both are measured on the calibration records with the best attacker of a code: the table P(s | j),
+learned on the fitted records and, in two halves, on the calibration records themselves.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.methods.channel import IntArray
+from withhold.methods.modifier import FloatArray
 
-FloatArray = npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int64]
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _LINE = re.compile(
     rf"^\s*(?P<name>.+?)\s*<=\s*(?:floor\s*(?:\+\s*{_NUMBER})?|{_NUMBER}\s*(?P<unit>bits|%)?)\s*$"
@@ -87,22 +87,19 @@ def measure_leak(
     order = np.argsort(s, kind="stable")
     fold = np.empty(len(s), bool)
     fold[order] = half
-    own = [
-        _attack(_table(w[f], s[f], classes), w[~f], s[~f], int((~f).sum())) for f in (fold, ~fold)
-    ]
-    mine = Leak(
-        sum(a.accuracy * n for a, n in own) / max(sum(n for _, n in own), 1),
-        sum(a.bits * n for a, n in own) / max(sum(n for _, n in own), 1),
+    own = [(_attack(_table(w[f], s[f], classes), w[~f], s[~f]), (~f).sum()) for f in (fold, ~fold)]
+    fitted = _attack(_table(w_fit, s_fit, classes), w, s)
+    accuracy = max(sum(a.accuracy * n for a, n in own) / max(len(s), 1), fitted.accuracy)
+    bits = sum(a.bits * n for a, n in own) / max(len(s), 1)
+    return Leak(
+        float(accuracy), max(float(bits), fitted.bits, _fano(float(accuracy), s, classes), 0.0)
     )
-    fitted, _ = _attack(_table(w_fit, s_fit, classes), w, s, len(s))
-    accuracy = max(mine.accuracy, fitted.accuracy)
-    return Leak(accuracy, max(mine.bits, fitted.bits, _fano(accuracy, s, classes), 0.0))
 
 
 def _fano(accuracy: float, s: IntArray, classes: int) -> float:
-    """Who is right so often has so many bits at least: H(S) - h(e) - e log2(K - 1).
+    """The bits that such an accuracy needs at least (Fano): H(S) - h(e) - e log2(K - 1).
 
-    A table of few records is sure of the wrong things, and its bits read low.
+    A table of few records is confident in wrong classes, so its own bits are too low.
     """
     p = np.bincount(s, minlength=classes) / max(len(s), 1)
     p = p[p > 0]
@@ -124,11 +121,11 @@ def _table(w: FloatArray, s: IntArray, classes: int) -> npt.NDArray[np.float64]:
     return smooth
 
 
-def _attack(table: npt.NDArray[np.float64], w: FloatArray, s: IntArray, n: int) -> tuple[Leak, int]:
+def _attack(table: npt.NDArray[np.float64], w: FloatArray, s: IntArray) -> Leak:
     """Guess the likeliest class of each code; probabilities, not draws, are counted."""
-    guess = table.argmax(axis=0)
-    hits = float((w * (guess[None, :] == s[:, None])).sum(dtype=np.float64)) / max(n, 1)
+    n, guess = max(len(s), 1), table.argmax(axis=0)
+    hits = float((w * (guess[None, :] == s[:, None])).sum(dtype=np.float64)) / n
     prior = np.log2(table.sum(axis=1) / table.sum() + 1e-300)
     posterior = np.log2(table / table.sum(axis=0, keepdims=True) + 1e-300)
     gain = (posterior - prior[:, None])[s]
-    return Leak(hits, float((w * gain).sum(dtype=np.float64)) / max(n, 1)), n
+    return Leak(hits, float((w * gain).sum(dtype=np.float64)) / n)

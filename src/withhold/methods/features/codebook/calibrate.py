@@ -1,7 +1,7 @@
 """Meet a budget with the least distortion, on records that the channel was not learned from.
 
-The dial has two halves. Towards more use: `relax`, with which a class may use the codes in shares
-of its own. Towards less leakage: `mix`, the share of records that get a code by the weights alone.
+Two settings are searched. `relax` keeps more of the records: a class may use the codes in shares of
+its own. `mix` lowers the leakage: it is the share of records that get a code by the weights alone.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from withhold.methods.features.codebook.budget import Leak, Limit, measure_leak
 from withhold.methods.features.codebook.cells import joint
 from withhold.methods.features.codebook.config import CodebookConfig
 from withhold.methods.features.codebook.modifier import CodebookModifier
+from withhold.methods.modifier import FloatArray
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import guess_rate
 from withhold.records.roles import Roles
 
-FloatArray = npt.NDArray[np.float32]
 Solve = Callable[[float | None], CodebookModifier]
-_LOOSER = (3.0, 1.0, 0.3, 0.1)  # places of `relax`, from nearly alike to nearly free
+_LOOSER = (3.0, 1.0, 0.3, 0.1)  # values of `relax`, from nearly equal shares to nearly free
 _MOST = 20_000  # records of either part
 _LEAST = 20  # labelled records to calibrate on
 
@@ -140,7 +140,7 @@ def meet(
         return _tighter(made, calibration, leaks, progress)
     best = made
     if config.relax is None:
-        low, high = 0, len(_LOOSER)  # of the first `low` places all are kept
+        low, high = 0, len(_LOOSER)  # the first `low` values keep the budget
         while low < high:
             middle = (low + high) // 2
             looser = solve(_LOOSER[middle])

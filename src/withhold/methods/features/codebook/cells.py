@@ -1,4 +1,4 @@
-"""Who must look alike: the joint classes of the suppressed, apart for each preserved value.
+"""Cells: the joint classes of the suppressed attributes, separately for each preserved value.
 
 The channel is to be balanced over the classes s of the suppressed attributes among records of the
 same preserved value u: J independent of S given U. A *cell* is one pair (s, u) that occurs.
@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from withhold.methods.channel import IntArray
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 
-IntArray = npt.NDArray[np.int64]
-REST = "(rest)"  # no JSON list, so no class is called so
+REST = "(rest)"  # not a JSON list, so no class has this name
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +48,22 @@ def as_one(attribute: Attribute) -> Attribute:
     """A multi-label attribute as one with a class for each set of labels that occurs."""
     if not attribute.multilabel:
         return attribute
-    # A batch in which nobody has a tag has no columns: that is not a set of labels, known or not.
+    # A batch in which nobody has a tag has no columns, and so no known set of labels.
     known = np.asarray((attribute.codes >= 0).all(axis=1)) & bool(attribute.classes)
     codes = np.full(len(attribute.codes), -1, np.int64)
     sets, place = np.unique(attribute.codes[known], axis=0, return_inverse=True)
     codes[known] = place.reshape(-1)
-    # A JSON list, as below: whatever the labels are called, two sets never share a name.
+    # A JSON list, as in `joint`: no two sets share a name.
     labels = np.asarray(attribute.classes, dtype=object)
     names = tuple(json.dumps(list(labels[row == 1]), ensure_ascii=False) for row in sets)
     return Attribute(attribute.name, "categorical", names, codes)
 
 
 def joint(attributes: Sequence[Attribute]) -> tuple[tuple[str, ...], IntArray]:
-    """Names and codes (n,) of the joint classes. A name is a JSON list, one text an attribute:
-    whatever the classes are called, two combinations never share one."""
+    """Names and codes (n,) of the joint classes.
+
+    A name is a JSON list with one text for each attribute, so no two combinations share a name.
+    """
     parts = [as_one(a) for a in attributes]
     stacked = np.stack([a.codes for a in parts], axis=1)
     known = (stacked >= 0).all(axis=1)
@@ -91,8 +92,8 @@ def joint_classes(attributes: Sequence[Attribute], smallest: int = 1) -> Classes
 
 
 def cells_of(suppressed: IntArray, preserved: IntArray, fewest: int) -> Cells:
-    """The pairs that occur; a pair of fewer than `fewest` records shares the cell of all such
-    pairs with its preserved value: there are too few of it to be balanced by themselves."""
+    """The pairs that occur. All pairs of fewer than `fewest` records with the same preserved value
+    share one cell: they are too few to be balanced by themselves."""
     values = int(preserved.max(initial=0)) + 1
     classes = int(suppressed.max(initial=0)) + 1
     pair = suppressed * values + preserved

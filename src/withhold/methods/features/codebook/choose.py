@@ -3,11 +3,11 @@
 For each candidate, on the calibration records:
 
     advantage  = (bound - floor) / (1 - floor)       what a certificate would leave open, 0..1
-    distortion = E |x~ - c~_J|^2 / E |x~|^2          what is lost of the records, 0..1 and a little
+    distortion = E |x~ - c~_J|^2 / E |x~|^2          what is lost of the records, about 0..1
 
-x~ is the record less the mean of its class, since what tells the classes apart is to be lost. The
-candidate with the least sum is taken: as much of the records as the proof allows. Fewer codes come
-from merging codes that lie near each other (Ward), never across preserved values.
+x~ is the record minus the mean of its class, because what separates the classes should be lost. The
+candidate with the smallest sum is taken: it keeps as much of the records as the proof allows. There
+are fewer codes after merging codes that are near each other (Ward), never across preserved values.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from withhold.methods.channel import IntArray
 from withhold.methods.features.codebook.assemble import draws_of, people_behind, people_of, placed
 from withhold.methods.features.codebook.modifier import CodebookModifier
 from withhold.methods.features.codebook.reader import FoldedReader, MetricReader, NetworkReader
+from withhold.methods.features.codebook.robust import sums_by
 from withhold.methods.modifier import FloatArray
 from withhold.records.dataset import Dataset
 
@@ -76,8 +77,8 @@ def choose(
     """The modifier with the sharpness and the codes that cost least on the calibration records.
 
     `units` is how many records (people, where a group is named) the certificate will count.
-    `sharpness` and `merge` say what is left to choose: potentials of labels are for one sharpness,
-    and one that was asked for is in the channel already.
+    `sharpness` and `merge` say what is left to choose. The potentials of labels belong to one
+    sharpness, and a sharpness that the user set is in the channel already.
     """
     fixed = sharpness or isinstance(made.book.reader, MetricReader) or made.label_needs
     powers: tuple[float, ...] = (1.0,) if fixed else SHARPNESS  # of what the solver left
@@ -94,7 +95,7 @@ def choose(
             number = len(made.codes) if merged is None else int(merged.max()) + 1
             if merged is not None:
                 book = replace(book, codes=book.codes[:number], weights=book.weights[:number])
-            shares = table if merged is None else _add_columns(table, merged)
+            shares = table if merged is None else sums_by(merged, table.T, number).T
             bound = _bound(shares, units)
             judged = Candidate(
                 power * (sharpness or 1.0),
@@ -144,22 +145,15 @@ def _table(made: CodebookModifier, held: Labelled) -> npt.NDArray[np.float64]:
     _, member, count = np.unique(
         people_of(held.data)[known], return_inverse=True, return_counts=True
     )
-    table = np.zeros((int(held.s.max(initial=0)) + 1, w.shape[1]))
-    np.add.at(table, held.s[known], w / count[member.reshape(-1), None])
-    return table / len(count)
-
-
-def _add_columns(table: npt.NDArray[np.float64], merged: IntArray) -> npt.NDArray[np.float64]:
-    out = np.zeros((len(table), int(merged.max()) + 1))
-    np.add.at(out.T, merged, table.T)
-    return out
+    classes = int(held.s.max(initial=0)) + 1
+    return sums_by(held.s[known], w / count[member.reshape(-1), None], classes) / len(count)
 
 
 def _bound(table: npt.NDArray[np.float64], units: int) -> float:
-    """What a certificate on `units` records would say of P(j, s) = table (K, N), about.
+    """About what a certificate on `units` records would say of P(j, s) = table (K, N).
 
-    B^ = E sum_j max_s of the counts of so many records, and sqrt(2 B^ ln 20 / m) + ln 20 / m. The
-    certificate itself is made on other records, with a sharper inequality.
+    B^ = E sum_j max_s of the counts of m = `units` records, plus sqrt(2 B^ ln 20 / m) + ln 20 / m.
+    The certificate itself is made on other records, with a sharper inequality.
     """
     rng = np.random.default_rng(0)
     counts = rng.multinomial(units, table.reshape(-1) / table.sum(), _SAMPLES)
@@ -173,10 +167,8 @@ def distortion(
 ) -> float:
     """E |x~ - c~_J|^2 / E |x~|^2 on held records; c~ are the codes' means of fitted ones."""
     x, y = _within(fitted, held)
-    total = np.zeros((codes, x.shape[1]))
-    np.add.at(total, drawn, x)
     count = np.bincount(drawn, minlength=codes)
-    means = total / np.maximum(count, 1)[:, None]
+    means = sums_by(drawn, x, codes) / np.maximum(count, 1)[:, None]
     return float(((y - means[new]) ** 2).sum() / max(float((y**2).sum()), 1e-300))
 
 
@@ -189,8 +181,7 @@ def _within(fitted: Labelled, held: Labelled) -> tuple[FloatArray, FloatArray]:
     scale = x.std(axis=0, dtype=np.float64)
     scale[scale <= 1e-12] = np.inf
     classes = int(max(fitted.s.max(initial=0), held.s.max(initial=0))) + 1
-    means = np.zeros((classes + 1, x.shape[1]))
-    np.add.at(means, fitted.s, x)
+    means = sums_by(fitted.s, x, classes + 1)
     count = np.bincount(np.where(fitted.s < 0, classes, fitted.s), minlength=classes + 1)
     overall = x.mean(axis=0, dtype=np.float64)
     means = np.where(count[:, None] > 0, means / np.maximum(count, 1)[:, None], overall)
@@ -204,11 +195,10 @@ def _within(fitted: Labelled, held: Labelled) -> tuple[FloatArray, FloatArray]:
 def _merges(
     drawn: IntArray, codes: int, fitted: Labelled, *, least: int, fewer: bool
 ) -> Iterator[IntArray | None]:
-    """Merges of the codes: None, and then into fewer and fewer, each (M,), the new code of every
-    code.
+    """Ways to merge the codes, into fewer and fewer: (M,), the new code of each code, or None.
 
-    A code that fewer than `least` people are given, as sharper draws may leave it, is merged first.
-    There are no merges where no `fewer` codes are wanted.
+    Sharper draws may leave a code with fewer than `least` people; such a code is merged first.
+    None stands for no merge; it is the only way where `fewer` is False.
     """
     behind = people_behind(drawn, people_of(fitted.data), codes).astype(np.int64)
     if behind.min() >= least:
@@ -220,9 +210,7 @@ def _merges(
     few = max(len(np.unique(value)), 4)
     x, _ = _within(fitted, fitted)
     mass = np.bincount(drawn, minlength=codes).astype(np.float64)
-    centre = np.zeros((codes, x.shape[1]))
-    np.add.at(centre, drawn, x)
-    centre /= np.maximum(mass, 1)[:, None]
+    centre = sums_by(drawn, x, codes) / np.maximum(mass, 1)[:, None]
     group = np.arange(codes)
     cost = _ward(centre, mass, value)
     while True:

@@ -1,9 +1,9 @@
 """Codes and their weights by Wasserstein barycentre: the start of every solver.
 
 Alternate (a) transport of every class onto the codes, with the same code weights for all, and
-(b) codes = mean over records of what is transported to them. Every class then covers the codes
-alike, with the least total distortion that allows it. Code weights are learned: where classes hold
-values in unequal shares, weights that fit the records move fewer of them across.
+(b) codes = mean of the records that are transported to them. Every class then uses the codes alike,
+with the least total distortion that allows it. Code weights are learned: where classes have values
+in unequal shares, weights that fit the records move fewer of them to a far code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from withhold.methods.features.codebook.reader import MetricReader
 from withhold.methods.features.codebook.transport import balance, plan, settle, shares
 
 _LLOYD = 15
-_MOST = 60_000  # records that place the codes; more would not move them
+_MOST = 60_000  # records that place the codes; more would hardly move them
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def find_barycentre(task: Task) -> Barycentre:
             w = plan(scores, cell, potentials)
             codes = (w.T @ z) / w.sum(dim=0).clamp_min(1e-12)[:, None]
             if not last:
-                # Half-way to the shares that the records would choose if none were asked for.
+                # Half-way to the shares that the records would have without any constraint.
                 free = shares(torch.softmax(scores + log_shares[u], dim=1), u, task.values)
                 weights = (0.5 * weights + 0.5 * free).clamp_min(1e-2 / task.codes) * stands
                 weights = weights / weights.sum(dim=1, keepdim=True)
@@ -83,7 +83,7 @@ def find_barycentre(task: Task) -> Barycentre:
 
 
 def _start(z: Tensor, u: Tensor, task: Task) -> tuple[Tensor, Tensor]:
-    """k-means apart for each preserved value, with codes in proportion to its records."""
+    """k-means for each preserved value, with codes in proportion to its records."""
     count = torch.bincount(u, minlength=task.values)
     wanted = task.codes * count / count.sum()
     number = wanted.floor().long().clamp_min(1).minimum(count.clamp_min(1))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
+from pydantic import Field, PositiveInt, field_validator
+
+from withhold.methods.features.method_config import MethodConfig
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Solver = Literal["self-label", "barycentre", "substitute"]
 
 
-class CodebookConfig(BaseModel):
+class CodebookConfig(MethodConfig):
     """How many codes, how they are learned, and how much may leak."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     solver: Solver = Field("self-label", description="how the channel is learned")
     use_labels: bool = Field(

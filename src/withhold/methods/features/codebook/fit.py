@@ -70,7 +70,7 @@ class CodebookMethod:
                 held, fitted, roles, limits, labelled=config.use_labels, dataset=dataset.name
             )
         rows = np.flatnonzero(learn)
-        part = train if len(rows) == len(train) else train.rows(rows)  # no copy without need
+        part = train if len(rows) == len(train) else train.rows(rows)  # all rows: no copy
         s, u = classes.codes[rows], _preserved(part, roles)
         task = _task(part, s, u, len(classes.names), config, progress, seed, journal)
         needs = roles.suppress if config.use_labels else ()
@@ -78,7 +78,7 @@ class CodebookMethod:
         key = journal.key
 
         def solve(relax: float | None) -> CodebookModifier:
-            """The channel at one place of the dial."""
+            """The channel at one value of `relax`."""
             tagged = "codebook" if relax == config.relax else f"codebook (relax {relax:g})"
             settings = config.model_copy(update={"relax": relax})
             here = replace(task, config=settings, name=tagged)
@@ -124,20 +124,18 @@ def _floor(part: Dataset, s: IntArray, kept: list[Attribute]) -> float:
 
 
 def _person(part: Dataset, roles: Roles, config: CodebookConfig, progress: Progress) -> str | None:
-    """The column that decides draws beside the record, where there is one and it is of use.
+    """The column that decides draws together with the record, if there is one and it helps.
 
-    Equal records share a draw, so their channel is deterministic. Where a group column tells whose
-    they are, each person draws for itself; the same person asking again gets the same code.
+    Equal records share a draw, so their channel is deterministic. Where a group column names the
+    person, each person has a draw of its own; the same person asking again gets the same code.
     """
     group = part.group
     if config.draw_by == "record" or group is None or group in roles.suppress:
         if config.draw_by == "person":
             why = "no group is named" if group is None else f"'{group}' is suppressed itself"
-            raise UserError(f"draw_by: person cannot be had: {why}; name the person with --group")
+            raise UserError(f"draw_by: person is not possible: {why}; name the person with --group")
         return None
-    twins = len(part) - len(
-        np.unique(np.ascontiguousarray(part.x).view(f"V{part.x.itemsize * part.dimension}"))
-    )
+    twins = _twins(part.x)
     if config.draw_by is None and not twins:
         return None
     try:
@@ -235,7 +233,7 @@ def _task(
     if config.codes is not None and codes != config.codes:
         why = f"{values:,} preserved values" if codes > config.codes else f"{n:,} records"
         progress.say(f"{codes:,} codes are used, and not {config.codes:,}: there are {why}")
-    # A copy only where it must be: torch takes no array that cannot be written to.
+    # torch takes no array that is read-only, so that one is copied.
     x = torch.from_numpy(part.x if part.x.flags.writeable else np.array(part.x))
     digest = tensor_digest(x) + tensor_digest(torch.from_numpy(np.stack([s, u])))
     one, two, three, four = map(torch.from_numpy, (s, u, cells.cell, cells.preserved))

@@ -19,9 +19,9 @@ from withhold.methods.features.codebook.transport import balance, settle
 STEPS = 30  # of the transport between two rounds
 FEWEST = 4  # records of a pair (suppressed, preserved) that is balanced by itself
 _FEW = 200  # records that can be shared between two networks
-_EACH = 20  # records a class and code that need no second network
+_EACH = 20  # records for each class and code; with more, no second network is needed
 _SMALL = range(500, 5_000)  # records of which `withhold bench elimination` shows a large effect
-_PLAN = 20_000_000  # numbers in a plan: where n x N is more, a part of the records makes it
+_PLAN = 20_000_000  # numbers in a plan; where n x N is more, it is made of some records
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,10 @@ class Task:
     def folds(self) -> int:
         """How many networks read the records.
 
-        A network that learned the records balances their counts, and whoever knows most labels
-        names the class that a code lacks. The effect is large where there are few records, or few a
-        class and code because many codes were asked for. There a second network helps most, and is
-        cheap.
+        A network that has memorised the records balances their counts, and an attacker who knows
+        most labels can name the class that a code lacks. The effect is large where there are few
+        records, or few for each class and code because the user set many codes. There a second
+        network helps most, and costs little.
         """
         each = len(self.x) / max(self.classes * self.codes, 1)
         crowded = self.config.codes is not None and each < _EACH and len(self.x) >= _FEW
@@ -105,8 +105,11 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A channel W(j | x, s) = softmax_j(reader(x, s) + potentials[s]); without potentials (K, N)
-    it does not look at s. `wanted` (K, N) are the log shares that the potentials are for."""
+    """A channel W(j | x, s) = softmax_j(reader(x, s) + potentials[s]), potentials (K, N).
+
+    Without potentials it does not depend on s. `wanted` (K, N) are the log shares that the
+    potentials were computed for.
+    """
 
     reader: Reader
     potentials: Tensor | None = None
@@ -123,9 +126,10 @@ class Solver(Protocol):
 def label_potentials(reader: Reader, task: Task, rows: Tensor, wanted: Tensor) -> Tensor:
     """Potentials (K, N) by class, for the log shares `wanted` (K, N).
 
-    Of a metric to the end. Of a network only some steps: it has nearly balanced the classes by
-    itself, and what is left in the fitted records is mostly their chance. Going on to exact shares
-    fits that chance: on AudioMNIST it cost a point of digits and hid nothing more.
+    For a metric they are computed until the shares are met. For a network some steps are enough:
+    it has nearly balanced the classes by itself, and what is left in the fitted records is mostly
+    chance. Exact shares would fit that chance: on AudioMNIST this cost a point of digit accuracy
+    and hid nothing more.
     """
     scores = scores_of(reader, task, rows)
     how = settle if isinstance(reader, MetricReader) else partial(balance, steps=3 * STEPS)

@@ -1,9 +1,9 @@
 """The space in which records of different classes are compared.
 
-A record is compared by where it stands among its own class: z = P (x - mu_s) / scale_s, where the
-rows of P are the principal directions of the scatter within classes, each divided by the square
-root of its deviation (dividing by the whole of it makes noise as loud as content; by none of it
-leaks more), and scale_s brings every class to the common spread.
+A record is compared by its place within its own class: z = P (x - mu_s) / scale_s. The rows of P
+are the principal directions of the scatter within classes, each divided by the square root of its
+deviation. (Dividing by the deviation itself gives noise the weight of content; not dividing leaks
+more.) scale_s brings every class to the common spread.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ def principal(x: Tensor, most: int, seed: int) -> tuple[Tensor, Tensor]:
             torch.manual_seed(seed)
             _, singular, vectors = torch.svd_lowrank(x, q=min(most + 16, n, d), niter=3)
         deviation, vectors = singular[:most] / n**0.5, vectors[:, :most]
-    # What is smaller is the rounding of float32.
+    # Smaller deviations are rounding errors of float32.
     kept = deviation > 1e-3 * deviation[0].clamp_min(1e-12)
     kept[0] = True
     signed = vectors[:, kept].float()
-    # A direction and its opposite are the same; which one comes out is chance, so it is fixed.
+    # A direction and its opposite are equivalent, so the sign is fixed by a rule.
     top = signed.abs().argmax(dim=0)
     signed = signed * signed[top, torch.arange(signed.shape[1])].sign()
     return signed, (deviation[kept] * unit).clamp_min(1e-30)

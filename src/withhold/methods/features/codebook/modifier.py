@@ -145,12 +145,12 @@ class CodebookModifier(Channel):
         *,
         nonces: npt.NDArray[np.uint64] | None = None,
     ) -> FloatArray:
-        """A member made up near the code: c_J + e spread, e standard normal, (n, d).
+        """A synthetic member near the code: c_J + e spread, e standard normal, (n, d).
 
-        e comes from the key, the record and a nonce (n, 2) that tells equal records apart: equal
-        records get different members, so a member tells of its record what its code tells and no
-        more. A nonce belongs to the row, not to its place: shuffled rows get the same members.
-        Without nonces, equal records of x are counted.
+        e is derived from the key, the record and a nonce that differs between equal records. Equal
+        records get different members, so a member tells no more about its record than its code
+        does. A nonce belongs to the row and not to its place: shuffled rows get the same members.
+        Without nonces, equal records of x are numbered.
         """
         x, labels = self._checked(x, labels)
         if len(x) == 0:
@@ -160,7 +160,7 @@ class CodebookModifier(Channel):
         pieces = [(nonces >> np.uint64(s)) & np.uint64(0xFFFF) for s in (0, 16, 32, 48)]
         rows = np.concatenate([x, *(p.astype(np.float32) for p in pieces)], axis=1)
         noise = keyed_normal(other_key(self.key, "sample"), rows, len(self.book.spread))
-        # einsum adds up each record by itself; a matrix product rounds by how many there are.
+        # einsum sums each record by itself; a matrix product rounds by the number of records.
         around = np.einsum("nk,kd->nd", noise, self.book.spread)
         made: FloatArray = self.codes[self.draw(x, labels)] + around
         return made
@@ -168,11 +168,7 @@ class CodebookModifier(Channel):
     def state(self) -> State:
         """The codes and the reader's arrays."""
         book = self.book
-        arrays: State = {
-            "codes": book.codes,
-            "weights": book.weights,
-            "spread": book.spread,
-        }
+        arrays: State = {"codes": book.codes, "weights": book.weights, "spread": book.spread}
         if book.potentials is not None:
             arrays["potentials"] = book.potentials
         if book.merge is not None:

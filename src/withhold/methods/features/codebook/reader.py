@@ -1,4 +1,4 @@
-"""What a channel reads off a record: a score for every code."""
+"""Readers: they give a record a score for every code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from withhold.core.errors import UserError
 from withhold.core.keyed import keyed_words, other_key
-from withhold.learn.nets.mlp import aligned, aligned_width
+from withhold.learn.nets.perceptron import aligned, aligned_width, linear
 from withhold.methods.checked_state import Arrays
 from withhold.methods.features.codebook.metric import Metric
 from withhold.methods.modifier import State
@@ -45,7 +45,7 @@ class Reader(ABC):
 
 
 class MetricReader(Reader):
-    """-|z - c_j|^2 / eps: how near a record, seen among its own class, is to a code."""
+    """-|z - c_j|^2 / eps: how near a record, relative to its own class, is to a code."""
 
     kind = "metric"
 
@@ -54,8 +54,9 @@ class MetricReader(Reader):
 
     def scores(self, x: Tensor, s: Tensor) -> Tensor:
         """Scores of records x (n, d) of classes s (n,)."""
-        # Widths are filled up with zeros, as in `nets.mlp.aligned`, and distances multiplied out:
-        # torch.cdist, and products of odd widths, round by how many records there are.
+        # Widths are filled up with zeros, as in `nets.perceptron.aligned`, and distances are
+        # multiplied out: torch.cdist and products of odd widths round differently for different
+        # numbers of records.
         d, p = self.metric.directions.shape
         fill, wide = aligned_width(d) - d, aligned_width(p) - p
         inside = nn.functional.pad(x - self.metric.means[s], (0, fill))
@@ -109,7 +110,8 @@ class MetricReader(Reader):
 class NetworkReader(Reader):
     """log q(j | x) / eps of a network: linear layers, ReLU between all but the first two.
 
-    The first layer is the fixed one that standardises and projects (see `network.eyes`).
+    The first layer is the fixed one that standardises and projects (see
+    `code_network.fixed_projection`).
     """
 
     kind = "network"
@@ -119,7 +121,7 @@ class NetworkReader(Reader):
         self._wide = aligned(_sequence(layers))
 
     def scores(self, x: Tensor, s: Tensor) -> Tensor:
-        """Scores of records x (n, d); their class is not looked at."""
+        """Scores of records x (n, d); their class is not used."""
         fill = aligned_width(x.shape[1]) - x.shape[1]
         out = self._wide(nn.functional.pad(x, (0, fill)))[:, : self.layers[-1].out_features]
         return torch.log_softmax(out, dim=1) / self.softness
@@ -129,11 +131,8 @@ class NetworkReader(Reader):
 
     def keep(self, codes: Tensor) -> NetworkReader:
         """The same with some codes only."""
-        old = self.layers[-1]
-        last = nn.Linear(old.in_features, int(codes.sum())).requires_grad_(False)
-        last.weight.copy_(old.weight[codes])
-        last.bias.copy_(old.bias[codes])
-        return NetworkReader([*self.layers[:-1], last], self.softness)
+        *layers, last = self.layers
+        return NetworkReader([*layers, linear(last.weight[codes], last.bias[codes])], self.softness)
 
     def state(self) -> State:
         """Weights and biases, layer by layer."""
@@ -162,12 +161,8 @@ class NetworkReader(Reader):
         while not layers or arrays.has(f"{prefix}.{len(layers)}.weight"):
             name = f"{prefix}.{len(layers)}"
             weight = torch.from_numpy(arrays.take(f"{name}.weight", name, width))
-            bias = torch.from_numpy(arrays.take(f"{name}.bias", name))
-            layer = nn.Linear(width, len(bias)).requires_grad_(False)
-            layer.weight.copy_(weight)
-            layer.bias.copy_(bias)
-            layers.append(layer)
-            width = len(bias)
+            layers.append(linear(weight, torch.from_numpy(arrays.take(f"{name}.bias", name))))
+            width = len(weight)
         if width != arrays.size("N"):
             raise UserError(
                 f"the reader of the modifier scores {width:,} codes, and there are"
@@ -177,11 +172,11 @@ class NetworkReader(Reader):
 
 
 class FoldedReader(Reader):
-    """Two networks; a keyed hash of the record says which of them reads it.
+    """Two networks; a keyed hash of the record decides which of them reads it.
 
-    Each was trained on the records that the other one reads, so a record that was fitted is never
-    read by a network that learned from it: the release of fitted records is no better balanced
-    than that of later ones, and the counts of a code do not tell which class it still lacks.
+    Each was trained on the records that the other one reads, so no record is read by a network
+    that learned from it. The release of fitted records is then no better balanced than that of
+    later ones, and the counts of a code do not reveal which class it still lacks.
     """
 
     kind = "folded"
@@ -190,7 +185,7 @@ class FoldedReader(Reader):
         self.one, self.two, self.key = one, two, key
 
     def scores(self, x: Tensor, s: Tensor) -> Tensor:
-        """Scores of records x (n, d); their class is not looked at."""
+        """Scores of records x (n, d); their class is not used."""
         second = fold_of(x, self.key)[:, None] == 1
         return torch.where(second, self.two.scores(x, s), self.one.scores(x, s))
 

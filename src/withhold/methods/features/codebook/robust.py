@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from withhold.methods.channel import IntArray
 from withhold.methods.modifier import FloatArray
@@ -37,10 +40,17 @@ def _means(x: FloatArray, people: IntArray) -> FloatArray:
     _, member, count = np.unique(people, return_inverse=True, return_counts=True)
     if len(count) == len(x):
         return x
-    total = np.zeros((len(count), x.shape[1]))
-    np.add.at(total, member.reshape(-1), x)
-    means: FloatArray = (total / count[:, None]).astype(np.float32)
-    return means
+    means = sums_by(member.reshape(-1), x, len(count)) / count[:, None]
+    return means.astype(np.float32)
+
+
+def sums_by(
+    group: IntArray, x: npt.NDArray[np.floating[Any]], groups: int
+) -> npt.NDArray[np.float64]:
+    """The sum of the rows of each group in double precision: (n,), (n, d) -> (groups, d)."""
+    total = np.zeros((groups, x.shape[1]))
+    np.add.at(total, group, x)
+    return total
 
 
 def _limits(means: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:

@@ -2,11 +2,11 @@
 
 Round by round: (a) the network q(j | x), with dropout, learns the plan; (b) the plan is transport
 again, with cost -log q(j | x) and the network's own code weights, balanced over the suppressed
-classes. The network cannot learn people by heart and still agree with a plan that is balanced over
-them, so it finds what they share. What it reads needs no label.
+classes. A network that memorised people could not agree with a plan that is balanced over them, so
+it finds what they have in common. It needs no label to read a record.
 
 The last rounds learn a plan that is sharper and balanced to convergence: the network then agrees
-with a plan that holds exactly, and reads the codes more surely.
+with an exactly balanced plan, and its codes are more certain.
 """
 
 from __future__ import annotations
@@ -15,6 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from withhold.learn.training import epochs_for
+from withhold.methods.features.codebook.code_network import (
+    batch_of,
+    body,
+    fixed_projection,
+    log_scores,
+    train_round,
+)
 from withhold.methods.features.codebook.codes import Barycentre, find_barycentre
 from withhold.methods.features.codebook.learner import (
     STEPS,
@@ -23,7 +30,6 @@ from withhold.methods.features.codebook.learner import (
     label_potentials,
     scores_of,
 )
-from withhold.methods.features.codebook.network import batch_of, body, eyes, log_scores, train_round
 from withhold.methods.features.codebook.reader import FoldedReader, NetworkReader, Reader
 from withhold.methods.features.codebook.transport import balance, plan, settle, shares
 
@@ -41,16 +47,16 @@ def self_label(task: Task) -> Learned:
 def start_networks(task: Task, codes: int) -> tuple[nn.Linear, Networks]:
     """The fixed first layer, and the rest of each fold's network, untrained.
 
-    All start from the same weights, so that a code means the same to all.
+    All start from the same weights, so that a code means the same in each.
     """
-    first = eyes(task.x, task.config.components, task.seed)
+    first = fixed_projection(task.x, task.config.components, task.seed)
     made = [body(first.out_features, codes, task.config, task.seed) for _ in range(task.folds)]
     return first, made
 
 
 @torch.no_grad()
-def look(first: nn.Linear, x: Tensor, rows: Tensor) -> Tensor:
-    """What the network is shown of some records, (len(rows), components)."""
+def project(first: nn.Linear, x: Tensor, rows: Tensor) -> Tensor:
+    """The input of the network for some records, (len(rows), components)."""
     return torch.cat([first(x[part]) for part in rows.split(4096)])
 
 
@@ -63,10 +69,10 @@ def read(networks: Networks, z: Tensor, fold: Tensor) -> Tensor:
 
 
 def rounds(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) -> None:
-    """Train the networks in place. Of very many records each round takes another part.
+    """Train the networks in place. If there are very many records, each round uses another part.
 
-    The plan of a record comes from the network that reads it; with two folds that network did not
-    learn from it, and the record teaches the other one.
+    The plan of a record comes from the network that reads it. With two folds, that network does not
+    learn from the record; the other one does.
     """
     config = task.config
     size = task.plan_rows // len(networks)
@@ -75,14 +81,14 @@ def rounds(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) 
     for number in range(config.rounds + config.exact_rounds):
         exact = number >= config.rounds
         rows = task.some(task.plan_rows, "rounds", number)
-        z, fold = look(first, task.x, rows), task.fold(rows)
+        z, fold = project(first, task.x, rows), task.fold(rows)
         with torch.no_grad():
             if number == 0:
                 scores = scores_of(start.reader(), task, rows)
                 w = plan(scores, task.cell[rows], start.potentials)
             else:
                 if number == config.rounds:
-                    potentials = None  # those of softer scores are far off
+                    potentials = None  # those of softer scores are a bad start
                 softness = config.exact_softness if exact else config.softness
                 log_q = read(networks, z, fold)
                 potentials = _balanced(task, start, log_q, softness, rows, potentials, exact=exact)
@@ -119,8 +125,8 @@ def cross_entropy(scores: Tensor, w: Tensor) -> Tensor:
 def finish(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) -> Learned:
     """The channel: q itself, or, with the label, the last plan.
 
-    The label's potentials are by class alone: the preserved value of a new record is not known.
-    A class is to use the codes as its mixture of preserved values does: sum_u P(u|s) b(j|u).
+    The label's potentials are by class alone, because the preserved value of a new record is not
+    known. A class should use the codes as its mixture of preserved values: sum_u P(u|s) b(j|u).
     """
     power = task.config.sharpness or 1.0
     if not task.config.use_labels:
@@ -128,7 +134,7 @@ def finish(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) 
     rows = task.some(task.plan_rows, "rounds", task.config.rounds)
     reader = _reader(task, first, networks, task.config.softness / power)
     with torch.no_grad():
-        log_q = read(networks, look(first, task.x, rows), task.fold(rows))
+        log_q = read(networks, project(first, task.x, rows), task.fold(rows))
         wanted = (task.mixture() @ _own_shares(task, start, log_q, rows)).log()
         return Learned(reader, label_potentials(reader, task, rows, wanted), wanted)
 

@@ -3,11 +3,11 @@
 minimise over q:  E sum_j q_j(x) d(x, c_j) / eps  -  E log sum_{j: v_j = u} q_j(x)
                   + penalty * I(J; S | U) + KL(P(J | U) || b(. | U))
 
-The first term is the agnostic one, the distance to the code in the metric of the barycentre, and
-the last holds the codes in use as often as there: without them the channel collapses to one code
-per preserved value. The gradients of the last two with respect to q_j(x) are
-log P(j|s,u) / P(j|u) and log P(j|u) / b(j|u): tables of cells and codes, kept as running means, so
-no batch need hold a class whole.
+The first term is the agnostic one: the distance to the code in the metric of the barycentre. The
+last term keeps the codes in use as often as in the barycentre. Without these two, the channel
+collapses to one code per preserved value. The gradients of the last two terms with respect to
+q_j(x) are log P(j|s,u) / P(j|u) and log P(j|u) / b(j|u). They are tables of cells and codes and are
+kept as running means, so a batch need not contain a whole class.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import torch
 from torch import Tensor, nn
 
 from withhold.learn.training import epochs_for
+from withhold.methods.features.codebook.code_network import batch_of, log_scores, train_round
 from withhold.methods.features.codebook.codes import Barycentre, find_barycentre
 from withhold.methods.features.codebook.learner import Learned, Task
-from withhold.methods.features.codebook.network import batch_of, log_scores, train_round
-from withhold.methods.features.codebook.self_label import finish, look, rounds, start_networks
+from withhold.methods.features.codebook.self_label import finish, project, rounds, start_networks
 
-_KEEP = 0.9  # of the running tables, at each step
+_KEEP = 0.9  # share of the running tables that a step keeps
 _TINY = 1e-6
 
 
@@ -37,7 +37,7 @@ def substitute(task: Task) -> Learned:
     rounds(replace(task, config=once), start, first, networks)
     [network] = networks
     task = task.on(task.some(task.plan_rows, "substitute"))
-    z = look(first, task.x, torch.arange(len(task.x)))
+    z = project(first, task.x, torch.arange(len(task.x)))
     loss = _Loss(task, start)
     epochs = epochs_for(config.epochs, len(z), batch_of(len(z), config), steps=280)
     for number in range(1, config.rounds):
@@ -81,7 +81,7 @@ class _Loss:
         return (terms - right.log()).mean()
 
     def _follow(self, q: Tensor, cell: Tensor) -> None:
-        """Move the rows of the cells in this batch towards it, by how much of them it holds."""
+        """Move the rows of the cells in this batch towards it, further if it has many records."""
         total = torch.zeros_like(self.table).index_add_(0, cell, q)
         here = torch.bincount(cell, minlength=len(self.table)).float()[:, None]
         step = (1 - _KEEP) * (here > 0) * (here / (here + 1))

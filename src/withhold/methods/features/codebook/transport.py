@@ -17,8 +17,8 @@ from torch import Tensor
 _TINY = 1e-30
 _BLOCK = 4_000_000  # numbers worked on at once
 _ANNEAL = 20  # steps at each sharpness
-_TRIES = 25  # times as many more, where shares are not met yet
-_CLOSE = 2e-3  # total variation that is near enough
+_TRIES = 25  # times that many further steps, until the shares are met
+_CLOSE = 2e-3  # total variation at which the shares count as met
 
 
 def balance(
@@ -34,12 +34,12 @@ def balance(
     g = torch.zeros_like(log_shares) if potentials is None else potentials
     keep = 1.0 if relax is None else relax / (1 + relax)
     g = g.masked_fill(log_shares == -torch.inf, -torch.inf)
-    count = torch.bincount(cell, minlength=len(g)).clamp_min(1)[:, None]
-    present = torch.bincount(cell, minlength=len(g))[:, None] > 0
+    count = torch.bincount(cell, minlength=len(g))[:, None]
+    present, count = count > 0, count.clamp_min(1)
     for _ in range(steps):
         mass = _mass(scores, cell, g)
         step = keep * (g + log_shares - (mass / count).clamp_min(_TINY).log())
-        g = torch.where(present, step, g)  # a cell that is not here has nothing to say
+        g = torch.where(present, step, g)  # a cell without records keeps its potentials
     return g
 
 
@@ -62,12 +62,10 @@ def settle(
 ) -> Tensor:
     """Potentials (C, N) whose shares are met to `_CLOSE`, from blurred scores to sharp ones.
 
-    Sharp scores alone move mass between far codes a little at a time, and never get there.
-    Potentials of nearly the same scores are a better start, where there are any.
+    Sharp scores alone move mass between distant codes so slowly that the shares are never met.
+    Potentials of nearly the same scores are a better start, if there are any.
     """
-    g, before = torch.zeros_like(log_shares), 1.0
-    if potentials is not None:
-        g = potentials
+    g, before = torch.zeros_like(log_shares) if potentials is None else potentials, 1.0
     blurred = () if potentials is not None else (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
     for sharpness in blurred:
         # Potentials are in units of the scores.

@@ -1,9 +1,9 @@
 """`mass`: Multi-attribute Selective Suppression."""
 
+from withhold.methods.features.mass.attribute_terms import AttributeTerm
 from withhold.methods.features.mass.config import MassConfig
 from withhold.methods.features.mass.fit import Mass, modifier_losses, train_modifier
 from withhold.methods.features.mass.modifier import MassModifier
-from withhold.methods.features.mass.terms import AttributeTerm
 
 __all__ = [
     "AttributeTerm",

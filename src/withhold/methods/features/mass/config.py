@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from withhold.core.errors import UserError, did_you_mean
 from withhold.learn.losses.similarity import Similarity
+from withhold.methods.features.method_config import MethodConfig
 from withhold.methods.features.stages.attribute_model import AttributeModelConfig
 from withhold.methods.features.stages.contrastive import ContrastiveConfig
 
@@ -15,10 +16,8 @@ from withhold.methods.features.stages.contrastive import ContrastiveConfig
 Weights = NonNegativeFloat | tuple[NonNegativeFloat, ...] | dict[str, NonNegativeFloat]
 
 
-class MassConfig(BaseModel):
+class MassConfig(MethodConfig):
     """L = sum_s L^s + L_rec + L^{r*} + sum_r L^r (Eq. 9). A weight of 0 switches its term off."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     reconstruction: NonNegativeFloat = Field(1.0, description="w_rec, weight of ||x' - x|| (Eq. 4)")
     suppression: Weights = Field(10.0, description="w^s, weight of the similarity (Eq. 2)")

@@ -8,34 +8,30 @@ what was suppressed. The audit says so; `docs/methods/mass.md` explains why.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from withhold.core.progress import Progress
-from withhold.learn.journal import Journal
+from withhold.learn.journal import FitContext, Journal
 from withhold.learn.losses.nt_xent import nt_xent
 from withhold.learn.losses.reconstruction import reconstruction
 from withhold.learn.nets.device import pick_device, threads, threads_for
-from withhold.learn.nets.mlp import folded
-from withhold.learn.nets.modifier import ModifierNet
+from withhold.learn.nets.modifier_net import ModifierNet
+from withhold.learn.nets.perceptron import folded
 from withhold.learn.nets.space import Space
 from withhold.learn.training import (
+    Schedule,
     adamw,
-    cosine_rate,
-    epoch_batches,
-    epochs_for,
     in_blocks,
     initialise,
     seeded,
     set_rate,
-    steps_per_epoch,
+    take_step,
     tensor_digest,
 )
+from withhold.methods.features.mass.attribute_terms import AttributeTerm, attribute_terms
 from withhold.methods.features.mass.config import PRESETS, MassConfig
 from withhold.methods.features.mass.modifier import MassModifier
-from withhold.methods.features.mass.terms import AttributeTerm, attribute_terms
 from withhold.methods.features.stages.contrastive import train_contrastive
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
@@ -67,16 +63,13 @@ class Mass:
         with threads(threads_for(len(train.x[: config.batch]) * train.dimension * 256.0)):
             space = Space.of(train.x)
             x = space.enter(torch.from_numpy(train.x)).to(device)
-            digest = tensor_digest(x)
-            kit: dict[str, Any] = {
-                "seed": seed, "progress": progress, "journal": journal, "digest": digest
-            }  # fmt: skip
-            terms = attribute_terms(train, roles, config, x, kit)
+            context = FitContext(seed, progress, journal, tensor_digest(x))
+            terms = attribute_terms(train, roles, config, x, context)
             encoder = None
             if config.agnostic:
-                net = train_contrastive(x, train.raw, space, config.contrastive, **kit)
+                net = train_contrastive(x, train.raw, space, config.contrastive, context)
                 encoder = net.frozen()
-            change = train_modifier(x, terms, encoder, config, **kit)
+            change = train_modifier(x, terms, encoder, config, context)
         return MassModifier(folded(change.cpu()), space, journal.key)
 
 
@@ -85,46 +78,34 @@ def train_modifier(
     terms: list[AttributeTerm],
     encoder: nn.Sequential | None,
     config: MassConfig,
-    *,
-    seed: int,
-    progress: Progress,
-    journal: Journal,
-    digest: str,
+    context: FitContext,
 ) -> nn.Sequential:
     """Minimise Eq. 9 over the modifier's MLP, all else frozen. x: (n, d) on the sphere."""
     network = ModifierNet(x.shape[1], config.hidden)
-    initialise(network, seed, "modifier")
+    initialise(network, context.seed, "modifier")
     network.to(x.device)
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
     with torch.no_grad():
         p_star = None if encoder is None else in_blocks(encoder, x)
-    stage = journal.stage(
-        "modifier", data=digest, seed=seed, config=config.model_dump(mode="json"),
+    stage = context.stage(
+        "modifier",
+        config=config.model_dump(mode="json"),
         encoder=None if p_star is None else tensor_digest(p_star),
         terms=[t.fingerprint() for t in terms],
-    )  # fmt: skip
-    first = stage.resume(network=network, optimiser=optimiser)
-    per_epoch = steps_per_epoch(len(x), config.batch)
-    epochs = epochs_for(config.epochs, len(x), config.batch, steps=700)
-    with progress.stage("modifier", epochs) as bar:
-        bar.advance(first)
-        for epoch in range(first, epochs):
+    )
+    stage.resume(network=network, optimiser=optimiser)
+    schedule = Schedule.of(len(x), config.batch, config.epochs, steps=700)
+    with context.progress.stage("modifier", schedule.epochs) as bar:
+        for epoch in stage.epochs(schedule.epochs, bar):
             network.train()
-            sums: dict[str, Tensor] = {}
-            draws = epoch_batches(len(x), config.batch, seeded(seed, "modifier", epoch))
-            for step, draw in enumerate(draws):
-                done = epoch * per_epoch + step
-                set_rate(optimiser, cosine_rate(config.learning_rate, done, epochs * per_epoch))
-                rows = draw.to(x.device)
-                losses = modifier_losses(network, x, rows, terms, encoder, p_star, config)
-                optimiser.zero_grad(set_to_none=True)
-                torch.stack(list(losses.values())).sum().backward()
-                optimiser.step()
-                for name, loss in losses.items():
-                    sums[name] = sums.get(name, loss.new_zeros(())) + loss.detach()
-            means = {name: round(float(total) / per_epoch, 6) for name, total in sums.items()}
-            stage.save(epoch + 1, means, network=network, optimiser=optimiser)
-            bar.advance(note=f"loss {sum(means.values()):.3f}")
+            generator = seeded(context.seed, "modifier", epoch.number)
+            for step, rows in schedule.batches(epoch.number, generator):
+                set_rate(optimiser, schedule.cosine_rate(config.learning_rate, step))
+                losses = modifier_losses(
+                    network, x, rows.to(x.device), terms, encoder, p_star, config
+                )
+                take_step(optimiser, torch.stack(list(losses.values())).sum())
+                epoch.add(losses)
     return network.change
 
 
@@ -149,5 +130,5 @@ def modifier_losses(
         )
     for term in terms:
         losses[term.name] = term.loss(x_new, rows)
-    # All terms switched off is a legal ablation: the modifier then stays as it was drawn.
+    # With all terms off, which an ablation may ask for, the modifier keeps its initial weights.
     return losses or {"nothing": 0.0 * x_new.sum()}

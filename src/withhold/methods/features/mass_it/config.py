@@ -1,24 +1,23 @@
-"""Settings of `mass-it`: limits in bits, weights, and how the players train."""
+"""Settings of `mass-it`: limits in bits, weights, and how the networks train."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from withhold.methods.features.mass.config import Weights
+from withhold.methods.features.method_config import MethodConfig
 from withhold.methods.features.stages.attribute_model import AttributeModelConfig
 
 # One limit for all attributes of a role, a list in the role's order, or a mapping by name.
 Bits = float | tuple[float, ...] | dict[str, float]
 
 
-class MassItConfig(BaseModel):
+class MassItConfig(MethodConfig):
     """L = sum_s w_s (v_s^2 + |v_s|) + sum_u w_u (v_u^2 + |v_u|) + w InfoNCE(x, x').
 
     v_s = min(CE_s - H(S) + m, 0), v_u = max(CE_u - H(U) + n, 0). Limits m and n are in bits, as
     `inspect` prints entropies; the losses are in nats.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     most_leaked: Bits = Field(0.0, description="m, bits of a suppressed attribute that may leak")
     least_kept: Bits | None = Field(

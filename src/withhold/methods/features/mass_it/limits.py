@@ -19,7 +19,7 @@ from withhold.records.dataset import Dataset
 from withhold.records.feasibility import conditional_entropy, entropy
 from withhold.records.roles import Roles
 
-_ROUNDING = 1e-6  # of a bit: what was computed from the entropies themselves must pass
+_ROUNDING = 1e-6  # bits: a limit computed from the entropies themselves must pass
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Limits:
 
 
 def limits_of(train: Dataset, roles: Roles, config: MassItConfig) -> Limits:
-    """m and n of each attribute; refuses what no release can meet."""
+    """m and n of each attribute; raises `UserError` for limits that no release can meet."""
     attributes = {name: train.attribute(name) for name in roles.named}
     bits = {name: mean_entropy(attribute) for name, attribute in attributes.items()}
     given = _by_name(config.most_leaked, roles.suppress, setting="most_leaked")
@@ -93,16 +93,16 @@ def _check(
 
 
 def mean_entropy(attribute: Attribute) -> float:
-    """H(A) in bits; of a multi-label attribute the mean over its labels, as its cross-entropy is.
+    """H(A) in bits; for a multi-label attribute the mean over its labels, like its cross-entropy.
 
-    Labels weigh by how many records carry them.
+    A label's weight is the number of records for which it is known.
     """
     labels, weights = _labels(attribute)
     return float(np.average([entropy(label) for label in labels], weights=weights))
 
 
 def mean_conditional(attribute: Attribute, given: Attribute) -> float:
-    """H(A | given) in bits; of multi-label attributes the mean over the pairs of their labels.
+    """H(A | given) in bits; for multi-label attributes the mean over all pairs of labels.
 
     I(X';U) <= I(X';S) + H(U|S) holds for every pair of labels, and so for the mean.
     """
@@ -115,7 +115,7 @@ def mean_conditional(attribute: Attribute, given: Attribute) -> float:
 def _labels(
     attribute: Attribute,
 ) -> tuple[list[Attribute], np.ndarray[tuple[int], np.dtype[np.float64]]]:
-    """A multi-label attribute as binary ones, and how many records carry each."""
+    """A multi-label attribute as binary ones, and for how many records each is known."""
     if not attribute.multilabel:
         return [attribute], np.ones(1)
     labels = [
@@ -126,13 +126,13 @@ def _labels(
 
 
 def _by_name(bits: Bits, names: tuple[str, ...], *, setting: str) -> dict[str, float]:
-    """The limits that were set: a mapping may leave attributes out."""
+    """The limits that the user set; a mapping may leave attributes out."""
     every = weight_of(bits, names, setting=setting)
     return {name: b for name, b in every.items() if not isinstance(bits, dict) or name in bits}
 
 
 def _below(bits: float) -> str:
-    """Rounded down, so that who follows the advice is not refused again."""
+    """Rounded down, so that a user who follows the advice is not refused again."""
     return f"{np.floor(1000 * bits + 1e-6) / 1000:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""The networks of `mass-it` that train together, and what each of them wants."""
+"""The networks of `mass-it` that train together, and what each of them minimises."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from withhold.learn.losses.info_nce import info_nce
-from withhold.learn.losses.limit import leak_penalty, loss_penalty
+from withhold.learn.losses.limit_penalty import leak_penalty, loss_penalty
 from withhold.learn.losses.similarity import masked_cross_entropy
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.nets.generator import GeneratorNet
-from withhold.learn.nets.mlp import mlp
+from withhold.learn.nets.perceptron import mlp
 from withhold.learn.training import initialise, tensor_digest
 from withhold.methods.features.mass.config import weight_of
 from withhold.methods.features.mass_it.config import MassItConfig
@@ -31,7 +31,7 @@ class Target:
         self.name, self.multilabel = attribute.name, attribute.multilabel
         self.codes = torch.from_numpy(attribute.codes).to(device)
         self.weight, self.suppress = weight, suppress
-        # Entropies are printed in bits and cross-entropies are in nats: here the two meet.
+        # Settings and messages are in bits, cross-entropies in nats: this is the conversion.
         self.entropy, self.limit = entropy_bits * log(2), limit_bits * log(2)
 
     def cross_entropy(self, p: Tensor, rows: Tensor) -> Tensor:
@@ -39,7 +39,7 @@ class Target:
         return masked_cross_entropy(p, self.codes[rows], multilabel=self.multilabel)
 
     def penalty(self, cross_entropy: Tensor) -> Tensor:
-        """What the generator pays where its model has this cross-entropy."""
+        """The generator's penalty where the attribute's model has this cross-entropy."""
         if self.suppress:
             unweighted = leak_penalty(cross_entropy, entropy=self.entropy, most=self.limit)
         else:
@@ -47,7 +47,7 @@ class Target:
         return self.weight * unweighted
 
     def fingerprint(self) -> list[object]:
-        """What decides the loss."""
+        """Everything that the loss depends on."""
         numbers = [self.weight, self.suppress, self.entropy, self.limit]
         return [self.name, *numbers, tensor_digest(self.codes)]
 
@@ -71,7 +71,7 @@ def targets_of(
 
 
 class Players(nn.Module):
-    """The generator; the attribute models, which learn from its releases; the two critics.
+    """The generator, the attribute models that learn from its output, and the two critics.
 
     `models` are in the order of the targets, and begin as they were trained on the originals.
     """
@@ -82,7 +82,7 @@ class Players(nn.Module):
         super().__init__()
         self.generator = GeneratorNet(dimension, config.hidden)
         self.critics = nn.ModuleList(mlp([dimension, *config.critic]) for _ in range(2))
-        # Critics of their own draws: equal ones would see x and x' alike at the start.
+        # Two different draws: equal critics would give x and x' the same output at the start.
         initialise(self.generator, seed, "generator")
         initialise(self.critics, seed, "critics")
         self.models = nn.ModuleList(models)
@@ -90,11 +90,11 @@ class Players(nn.Module):
     def backward(
         self, x: Tensor, noise: Tensor, rows: Tensor, targets: list[Target], config: MassItConfig
     ) -> dict[str, Tensor]:
-        """Everybody's gradients on one batch; x, noise: (b, d). Returns the generator's losses.
+        """The gradients of all networks on one batch; x, noise: (b, d). Returns the losses.
 
-        A model minimises its CE on the detached x', the generator the model's penalty; by the
-        chain rule d penalty / dx' = penalty'(CE) dCE / dx', so one pass through a model serves
-        both, and the penalty teaches it nothing.
+        A model minimises its CE on the detached x', and the generator minimises the penalty of
+        that CE. By the chain rule d penalty / dx' = penalty'(CE) dCE / dx', so one pass through a
+        model gives both gradients, and the model learns nothing from the penalty.
         """
         x_new = self.generator(x, noise)
         pull = torch.zeros_like(x_new)  # d loss / dx'

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from withhold.methods.features.mass.config import Weights
+from withhold.methods.features.method_config import MethodConfig
 
 
-class PassConfig(BaseModel):
+class PassConfig(MethodConfig):
     """L = -sum_s w_s H(X'|S) - sum_u w_u mean log P(u_j = u_x) + w H(X'|X) - w mean cos(x, x').
 
     A weight of 0 switches its term off.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     candidates: int = Field(2048, ge=2, description="training records to substitute by, at most")
     suppression: Weights = Field(1.0, description="w_s, weight of H(X'|S) of each suppressed one")

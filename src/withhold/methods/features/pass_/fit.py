@@ -1,9 +1,9 @@
 """`pass`: each record is replaced by a sampled substitute (Chen et al., 2025).
 
-A substitute is one of N training records, J ~ P(j|x). The channel is learned: within each class of
-a suppressed attribute the candidates are to be drawn as evenly as can be (then which one was drawn
-tells nothing of the class), the substitute is to have the record's own preserved labels, and the
-draw is to be sharp, so that it tells of the record what it may.
+A substitute is one of N training records, J ~ P(j|x). The channel is learned with three aims.
+Within each class of a suppressed attribute, all candidates are drawn as evenly as possible, so the
+draw tells nothing about the class. The substitute has the record's own preserved labels. The draw
+is sharp, so that it keeps the rest of the record.
 """
 
 from __future__ import annotations
@@ -14,24 +14,22 @@ import torch
 from torch import Tensor
 
 from withhold.core.progress import Progress
-from withhold.learn.journal import Journal
+from withhold.learn.journal import FitContext, Journal
 from withhold.learn.nets.device import pick_device, threads, threads_for
-from withhold.learn.nets.mlp import folded, unit
+from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
 from withhold.learn.training import (
+    Schedule,
     adamw,
-    cosine_rate,
-    epoch_batches,
-    epochs_for,
     seeded,
     set_rate,
-    steps_per_epoch,
+    take_step,
     tensor_digest,
 )
+from withhold.methods.features.pass_.channel_terms import LabelTerm, channel_losses, label_terms
 from withhold.methods.features.pass_.config import PassConfig
 from withhold.methods.features.pass_.modifier import PassModifier
-from withhold.methods.features.pass_.network import SubstituteNet
-from withhold.methods.features.pass_.terms import LabelTerm, channel_losses, label_terms
+from withhold.methods.features.pass_.substitute_net import SubstituteNet
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
@@ -70,11 +68,8 @@ class Pass:
             chosen = choose(train, roles, config.candidates, seed=seed)
             terms = label_terms(train, roles, config, device)
             say_what_cannot_be_kept(train, terms, chosen, progress)
-            net = train_channel(
-                x, chosen.to(device), terms, config,
-                seed=seed, progress=progress, journal=journal, digest=tensor_digest(x),
-            )  # fmt: skip
-            net.cpu()
+            context = FitContext(seed, progress, journal, tensor_digest(x))
+            net = train_channel(x, chosen.to(device), terms, config, context).cpu()
         return PassModifier(
             train.x[chosen.numpy()],
             journal.key,
@@ -88,7 +83,7 @@ class Pass:
 def choose(train: Dataset, roles: Roles, count: int, *, seed: int) -> Tensor:
     """Rows of the candidates, in order: at random among those whose preserved labels are known.
 
-    A candidate without a label could not be told to be right for anybody.
+    Without its labels, nothing says for which records a candidate is right.
     """
     known = torch.ones(len(train), dtype=torch.bool)
     for name in roles.preserve:
@@ -99,54 +94,38 @@ def choose(train: Dataset, roles: Roles, count: int, *, seed: int) -> Tensor:
 
 
 def train_channel(
-    x: Tensor,
-    chosen: Tensor,
-    terms: list[LabelTerm],
-    config: PassConfig,
-    *,
-    seed: int,
-    progress: Progress,
-    journal: Journal,
-    digest: str,
+    x: Tensor, chosen: Tensor, terms: list[LabelTerm], config: PassConfig, context: FitContext
 ) -> SubstituteNet:
     """Minimise the terms over f and the g_j. x: (n, d) on the sphere; candidates are x[chosen]."""
     network = SubstituteNet(
-        x[chosen], config.hidden, config.embedding, config.temperature, seed=seed
+        x[chosen], config.hidden, config.embedding, config.temperature, seed=context.seed
     )
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
-    stage = journal.stage(
-        "channel", data=digest, seed=seed, config=config.model_dump(mode="json"),
-        candidates=tensor_digest(chosen), terms=[t.fingerprint() for t in terms],
-    )  # fmt: skip
-    first = stage.resume(network=network, optimiser=optimiser)
-    per_epoch = steps_per_epoch(len(x), config.batch)
-    epochs = epochs_for(config.epochs, len(x), config.batch, steps=1500)
-    with progress.stage("channel", epochs) as bar:
-        bar.advance(first)
-        for epoch in range(first, epochs):
+    stage = context.stage(
+        "channel",
+        config=config.model_dump(mode="json"),
+        candidates=tensor_digest(chosen),
+        terms=[t.fingerprint() for t in terms],
+    )
+    stage.resume(network=network, optimiser=optimiser)
+    schedule = Schedule.of(len(x), config.batch, config.epochs, steps=1500)
+    with context.progress.stage("channel", schedule.epochs) as bar:
+        for epoch in stage.epochs(schedule.epochs, bar):
             network.train()
-            sums: dict[str, Tensor] = {}
-            draws = epoch_batches(len(x), config.batch, seeded(seed, "channel", epoch))
-            for step, draw in enumerate(draws):
-                done = epoch * per_epoch + step
-                set_rate(optimiser, cosine_rate(config.learning_rate, done, epochs * per_epoch))
+            generator = seeded(context.seed, "channel", epoch.number)
+            for step, draw in schedule.batches(epoch.number, generator):
+                set_rate(optimiser, schedule.cosine_rate(config.learning_rate, step))
                 rows = draw.to(x.device)
                 losses = channel_losses(network(x[rows]), x, rows, chosen, terms, config)
-                optimiser.zero_grad(set_to_none=True)
-                torch.stack(list(losses.values())).sum().backward()
-                optimiser.step()
-                for name, loss in losses.items():
-                    sums[name] = sums.get(name, loss.new_zeros(())) + loss.detach()
-            means = {name: round(float(total) / per_epoch, 6) for name, total in sums.items()}
-            stage.save(epoch + 1, means, network=network, optimiser=optimiser)
-            bar.advance(note=f"loss {sum(means.values()):.3f}")
+                take_step(optimiser, torch.stack(list(losses.values())).sum())
+                epoch.add(losses)
     return network.eval()
 
 
 def say_what_cannot_be_kept(
     train: Dataset, terms: list[LabelTerm], chosen: Tensor, progress: Progress
 ) -> None:
-    """Tell the user of classes to preserve that no candidate has."""
+    """Warn of classes to preserve that no candidate has."""
     for term in terms:
         if term.suppress or term.multilabel:
             continue

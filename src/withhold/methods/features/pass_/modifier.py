@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import aligned, aligned_width, unit
+from withhold.learn.nets.perceptron import aligned, aligned_width, linear, unit
 from withhold.learn.nets.space import Space
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.channel import Channel
@@ -45,7 +45,7 @@ class PassModifier(Channel):
         self.embed, self.embeddings, self.temperature = embed, embeddings, temperature
         self._aligned = aligned(embed)
         self._choose = aligned(_scores(embeddings, temperature))
-        # What fills the width up is no candidate and is never drawn.
+        # The columns that only fill up the width are no candidates and are never drawn.
         width = aligned_width(len(codes))
         self._absent = torch.arange(width) >= len(codes)
 
@@ -84,9 +84,4 @@ class PassModifier(Channel):
 
 def _scores(embeddings: Tensor, temperature: float) -> nn.Sequential:
     """f(x) of unit length to cos(f(x), g_j) / tau, as a layer like any other."""
-    count, features = embeddings.shape
-    layer = nn.Linear(features, count)
-    with torch.no_grad():
-        layer.weight.copy_(embeddings / temperature)
-        layer.bias.zero_()
-    return nn.Sequential(layer)
+    return nn.Sequential(linear(embeddings / temperature, torch.zeros(len(embeddings))))

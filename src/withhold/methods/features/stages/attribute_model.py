@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import Field, PositiveInt
 from torch import Tensor
 
-from withhold.core.progress import Progress
-from withhold.learn.journal import Journal
+from withhold.learn.journal import FitContext
 from withhold.learn.losses.similarity import masked_cross_entropy
-from withhold.learn.nets.attribute import AttributeNet
+from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.training import (
+    Schedule,
     adamw,
-    cosine_rate,
-    epoch_batches,
-    epochs_for,
     initialise,
     seeded,
     set_rate,
-    steps_per_epoch,
+    take_step,
 )
+from withhold.methods.features.method_config import MethodConfig
 from withhold.records.attribute import Attribute
 
 
-class AttributeModelConfig(BaseModel):
-    """Settings of the attribute models; the papers' are the defaults, but for the epochs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class AttributeModelConfig(MethodConfig):
+    """Settings of the attribute models; the defaults are the papers', except for the epochs."""
 
     hidden: tuple[PositiveInt, ...] = Field((512, 256), min_length=1, description="widths of F")
     epochs: int | None = Field(
@@ -41,56 +39,41 @@ class AttributeModelConfig(BaseModel):
 
 
 def train_attribute_model(
-    x: Tensor,
-    attribute: Attribute,
-    config: AttributeModelConfig,
-    *,
-    seed: int,
-    progress: Progress,
-    journal: Journal,
-    digest: str,
+    x: Tensor, attribute: Attribute, config: AttributeModelConfig, context: FitContext
 ) -> AttributeNet:
     """Cross-entropy, AdamW, cosine schedule; records without a label are masked.
 
-    x: (n, d) on the device to train on; the attribute holds n labels. `digest` names the data.
+    x: (n, d) on the device to train on; the attribute holds n labels.
     """
     name = attribute.name
     network = AttributeNet(x.shape[1], len(attribute.classes), config.hidden)
-    initialise(network, seed, "attribute", name)
+    initialise(network, context.seed, "attribute", name)
     network.to(x.device)
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
-    stage = journal.stage(
-        f"attribute {name}", data=digest, labels=_labels_digest(attribute), seed=seed,
+    stage = context.stage(
+        f"attribute {name}",
+        labels=_labels_digest(attribute),
         config=config.model_dump(mode="json"),
-    )  # fmt: skip
-    first = stage.resume(network=network, optimiser=optimiser)
+    )
+    stage.resume(network=network, optimiser=optimiser)
 
     rows = torch.from_numpy(np.flatnonzero(attribute.known)).to(x.device)
     codes = torch.from_numpy(attribute.codes).to(x.device)
     weight = class_weights(attribute).to(x.device) if config.balance else None
-    per_epoch = steps_per_epoch(len(rows), config.batch)
-    epochs = epochs_for(config.epochs, len(rows), config.batch, steps=600)
-    with progress.stage(f"attribute model {name}", epochs) as bar:
-        bar.advance(first)
-        for epoch in range(first, epochs):
+    schedule = Schedule.of(len(rows), config.batch, config.epochs, steps=600)
+    with context.progress.stage(f"attribute model {name}", schedule.epochs) as bar:
+        for epoch in stage.epochs(schedule.epochs, bar):
             network.train()
-            total = torch.zeros((), device=x.device)
-            draws = epoch_batches(len(rows), config.batch, seeded(seed, "attribute", name, epoch))
-            for step, draw in enumerate(draws):
-                done = epoch * per_epoch + step
-                set_rate(optimiser, cosine_rate(config.learning_rate, done, epochs * per_epoch))
+            generator = seeded(context.seed, "attribute", name, epoch.number)
+            for step, draw in schedule.batches(epoch.number, generator):
+                set_rate(optimiser, schedule.cosine_rate(config.learning_rate, step))
                 batch = rows[draw.to(x.device)]
                 _, p = network(x[batch])
                 loss = masked_cross_entropy(
                     p, codes[batch], multilabel=attribute.multilabel, weight=weight
                 )
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
-                total += loss.detach()
-            mean = float(total) / per_epoch
-            stage.save(epoch + 1, {"loss": round(mean, 6)}, network=network, optimiser=optimiser)
-            bar.advance(note=f"loss {mean:.3f}")
+                take_step(optimiser, loss)
+                epoch.add({"loss": loss})
     return network.eval()
 
 
@@ -105,8 +88,6 @@ def class_weights(attribute: Attribute) -> Tensor:
 
 
 def _labels_digest(attribute: Attribute) -> str:
-    import hashlib
-
     h = hashlib.sha256(repr(attribute.classes).encode())
     h.update(np.ascontiguousarray(attribute.codes).data)
     return h.hexdigest()

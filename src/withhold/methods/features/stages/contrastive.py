@@ -1,35 +1,31 @@
-"""Pre-train the attribute-agnostic encoder by contrast (MaSS, B.1; SimCLR)."""
+"""Pre-train the attribute-agnostic encoder with a contrastive loss (MaSS, B.1; SimCLR)."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from torch import Tensor
 
-from withhold.core.progress import Progress
-from withhold.learn.journal import Journal
+from withhold.learn.journal import FitContext
 from withhold.learn.losses.nt_xent import nt_xent
-from withhold.learn.nets.contrastive import ContrastiveNet
-from withhold.learn.nets.mlp import unit
+from withhold.learn.nets.contrastive_net import ContrastiveNet
+from withhold.learn.nets.perceptron import unit
 from withhold.learn.nets.space import Space
 from withhold.learn.training import (
-    cosine_rate,
-    epoch_batches,
-    epochs_for,
+    Schedule,
     initialise,
     seeded,
     set_rate,
     stage_seed,
-    steps_per_epoch,
+    take_step,
 )
+from withhold.methods.features.method_config import MethodConfig
 from withhold.records.raw_samples import RawSamples
 
 
-class ContrastiveConfig(BaseModel):
+class ContrastiveConfig(MethodConfig):
     """Settings of the contrastive pre-training; the papers', but for the epochs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     epochs: int | None = Field(
         None, ge=1, description="passes over the data; unset: about 400 steps (papers: 100 passes)"
@@ -48,7 +44,7 @@ class ContrastiveConfig(BaseModel):
 
 
 class Views:
-    """Two views of each record: from the raw samples where there are any, else of the features."""
+    """Two views of each record, made from the raw samples or, if there are none, the features."""
 
     def __init__(
         self,
@@ -56,30 +52,27 @@ class Views:
         raw: RawSamples | None,
         space: Space,
         config: ContrastiveConfig,
-        *,
-        seed: int,
-        progress: Progress,
-        journal: Journal,
+        context: FitContext,
     ) -> None:
         self.x, self.config = x, config
         self.cache: list[tuple[Tensor, Tensor]] = []
         if raw is None:
-            progress.say(
+            context.progress.say(
                 "contrastive views: made of the features (noise and dropped features), because"
                 " the raw samples are not at hand"
             )
             return
         rows = np.arange(len(x))
-        said = raw.fingerprint()
+        fingerprint = raw.fingerprint()
         for draw in range(config.draws):
-            drawn = stage_seed(seed, "views", draw)
+            drawn = stage_seed(context.seed, "views", draw)
 
             def make(drawn: int = drawn) -> dict[str, Tensor]:
-                pair = raw.views(rows, seed=drawn, progress=progress)
+                pair = raw.views(rows, seed=drawn, progress=context.progress)
                 return dict(zip(("first", "second"), map(torch.from_numpy, pair), strict=True))
 
-            # Extracting again is the dearest part of a fit: a resumed one finds its views kept.
-            pair = journal.kept("views", f"{said} {drawn}", make)
+            # Extraction is the most expensive part of a fit: a resumed fit finds its views kept.
+            pair = context.journal.kept("views", f"{fingerprint} {drawn}", make)
             first, second = (space.enter(pair[n].to(x.device)) for n in ("first", "second"))
             self.cache.append((first, second))
 
@@ -103,15 +96,11 @@ def train_contrastive(
     raw: RawSamples | None,
     space: Space,
     config: ContrastiveConfig,
-    *,
-    seed: int,
-    progress: Progress,
-    journal: Journal,
-    digest: str,
+    context: FitContext,
 ) -> ContrastiveNet:
     """NT-Xent between two views, SGD, cosine schedule. x: (n, d) on the sphere."""
     network = ContrastiveNet(x.shape[1], config.projection)
-    initialise(network, seed, "contrastive")
+    initialise(network, context.seed, "contrastive")
     network.to(x.device)
     optimiser = torch.optim.SGD(
         network.parameters(),
@@ -119,31 +108,22 @@ def train_contrastive(
         momentum=config.momentum,
         weight_decay=config.weight_decay,
     )
-    stage = journal.stage(
-        "contrastive", data=digest, raw=None if raw is None else raw.fingerprint(), seed=seed,
+    stage = context.stage(
+        "contrastive",
+        raw=None if raw is None else raw.fingerprint(),
         config=config.model_dump(mode="json"),
-    )  # fmt: skip
-    first = stage.resume(network=network, optimiser=optimiser)
-    epochs = epochs_for(config.epochs, len(x), config.batch, steps=400)
-    if first < epochs:
-        views = Views(x, raw, space, config, seed=seed, progress=progress, journal=journal)
-    per_epoch = steps_per_epoch(len(x), config.batch)
-    with progress.stage("contrastive encoder", epochs) as bar:
-        bar.advance(first)
-        for epoch in range(first, epochs):
+    )
+    schedule = Schedule.of(len(x), config.batch, config.epochs, steps=400)
+    if stage.resume(network=network, optimiser=optimiser) < schedule.epochs:
+        views = Views(x, raw, space, config, context)
+    with context.progress.stage("contrastive encoder", schedule.epochs) as bar:
+        for epoch in stage.epochs(schedule.epochs, bar):
             network.train()
-            total = torch.zeros((), device=x.device)
-            generator = seeded(seed, "contrastive", epoch)
-            for step, rows in enumerate(epoch_batches(len(x), config.batch, generator)):
-                done = epoch * per_epoch + step
-                set_rate(optimiser, cosine_rate(config.learning_rate, done, epochs * per_epoch))
+            generator = seeded(context.seed, "contrastive", epoch.number)
+            for step, rows in schedule.batches(epoch.number, generator):
+                set_rate(optimiser, schedule.cosine_rate(config.learning_rate, step))
                 one, two = views.pair(rows.to(x.device), generator)
                 loss = nt_xent(network(one), network(two), temperature=config.temperature)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
-                total += loss.detach()
-            mean = float(total) / per_epoch
-            stage.save(epoch + 1, {"loss": round(mean, 6)}, network=network, optimiser=optimiser)
-            bar.advance(note=f"loss {mean:.3f}")
+                take_step(optimiser, loss)
+                epoch.add({"loss": loss})
     return network.eval()

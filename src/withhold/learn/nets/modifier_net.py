@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import mlp, unit
+from withhold.learn.nets.perceptron import mlp, unit
 
 
 class ModifierNet(nn.Module):

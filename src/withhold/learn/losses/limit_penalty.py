@@ -1,4 +1,4 @@
-"""A penalty for information beyond a limit: too much of a suppressed, too little of a preserved.
+"""Penalties where a suppressed attribute leaks more than its limit, or a preserved one keeps less.
 
 An attribute model with cross-entropy CE knows H - CE of the attribute's H. Units are nats.
 """
@@ -19,5 +19,5 @@ def loss_penalty(cross_entropy: Tensor, *, entropy: float, least: float) -> Tens
 
 
 def _penalty(v: Tensor) -> Tensor:
-    """The square pulls hard from afar, the absolute value does not fade near the limit."""
+    """The square has a large gradient far from the limit, the absolute value one near it."""
     return v.square() + v.abs()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import folded, mlp
+from withhold.learn.nets.perceptron import folded, mlp
 
 
 class ContrastiveNet(nn.Module):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from withhold.core.progress import Progress
+from withhold.learn.journal import FitContext
 from withhold.learn.losses.entropy import prediction_entropy
 from withhold.learn.losses.similarity import (
     Similarity,
@@ -16,7 +16,7 @@ from withhold.learn.losses.similarity import (
     cosine_similarity,
     kl_similarity,
 )
-from withhold.learn.nets.attribute import FrozenAttributeNet
+from withhold.learn.nets.attribute_net import FrozenAttributeNet
 from withhold.learn.training import in_blocks, tensor_digest
 from withhold.methods.features.mass.config import MassConfig, weight_of
 from withhold.methods.features.stages.attribute_model import train_attribute_model
@@ -27,9 +27,9 @@ from withhold.records.roles import Roles
 
 @dataclass(frozen=True)
 class AttributeTerm:
-    """One attribute's part of the loss: its frozen model, what that says of the originals, weights.
+    """One attribute's part of the loss: its frozen model, the outputs for the originals, weights.
 
-    z: (n, h) and p: (n, k) of the original records, computed once because nothing in them changes.
+    z: (n, h) and p: (n, k) of the original records never change, so they are computed once.
     """
 
     name: str
@@ -44,7 +44,7 @@ class AttributeTerm:
     preserve: float = 0.0
 
     def fingerprint(self) -> list[object]:
-        """What decides the loss: roles, and through z, p and codes the labels and the model."""
+        """Everything that the loss depends on; z, p and codes stand for labels and model."""
         digests = [tensor_digest(t) for t in (self.z, self.p, self.codes)]
         return [self.name, self.kind, self.suppress, self.entropy, self.preserve, *digests]
 
@@ -65,9 +65,9 @@ class AttributeTerm:
 
 
 def attribute_terms(
-    train: Dataset, roles: Roles, config: MassConfig, x: Tensor, kit: dict[str, Any]
+    train: Dataset, roles: Roles, config: MassConfig, x: Tensor, context: FitContext
 ) -> list[AttributeTerm]:
-    """Train (or find again) the model of each attribute in a role, and weigh it."""
+    """Train the model of each attribute in a role, or find it in the journal, and weigh it."""
     suppress = weight_of(config.suppression, roles.suppress, setting="suppression")
     entropy = weight_of(config.entropy, roles.suppress, setting="entropy")
     preserve = weight_of(config.preservation, roles.preserve, setting="preservation")
@@ -77,8 +77,8 @@ def attribute_terms(
         if not any(weights):
             continue
         attribute = train.attribute(name)
-        say_what_is_odd(attribute, kit["progress"], balanced=config.attribute_model.balance)
-        model = train_attribute_model(x, attribute, config.attribute_model, **kit).frozen()
+        say_what_is_odd(attribute, context.progress, balanced=config.attribute_model.balance)
+        model = train_attribute_model(x, attribute, config.attribute_model, context).frozen()
         with torch.no_grad():
             z = in_blocks(model.features, x)
             p = model.head(z)
@@ -98,7 +98,7 @@ def attribute_terms(
 
 
 def say_what_is_odd(attribute: Attribute, progress: Progress, *, balanced: bool) -> None:
-    """Tell the user of classes without training records, missing labels and imbalance."""
+    """Warn of classes without training records, missing labels and imbalance."""
     counts, name = attribute.counts, attribute.name
     unseen = [c for c, n in zip(attribute.classes, counts, strict=True) if n == 0]
     if unseen:

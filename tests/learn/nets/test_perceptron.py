@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from withhold.learn.nets.attribute import AttributeNet
-from withhold.learn.nets.contrastive import ContrastiveNet
-from withhold.learn.nets.mlp import aligned, folded, mlp, unit
+from withhold.learn.nets.attribute_net import AttributeNet
+from withhold.learn.nets.contrastive_net import ContrastiveNet
+from withhold.learn.nets.perceptron import aligned, folded, mlp, unit
 
 
 def trained(network: nn.Module, d: int) -> nn.Module:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from withhold.learn.nets.r3d18 import R3D18Net, empty_r3d18, random_r3d18
+from withhold.learn.nets.r3d18_net import R3D18Net, empty_r3d18, random_r3d18
 
 NORM = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
 # Written by hand after the published file: per stage its blocks, and who has a shortcut to learn.

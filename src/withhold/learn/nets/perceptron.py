@@ -32,7 +32,8 @@ def folded(network: nn.Sequential) -> nn.Sequential:
     """The same function in evaluation mode, its batch norms folded into the linear layers.
 
     BN(Wx + b) = (g/s) W x + (g/s)(b - m) + c, with s = sqrt(v + e): a third fewer passes over
-    memory, and parameters that ask for no gradient.
+    memory, and parameters that ask for no gradient. (torch's `fuse_linear_bn_eval` multiplies by
+    rsqrt, which rounds one weight in five otherwise: old seeds would give other bytes.)
     """
     out: list[nn.Module] = []
     for layer in network:
@@ -55,22 +56,26 @@ def folded(network: nn.Sequential) -> nn.Sequential:
 def aligned(network: nn.Sequential) -> nn.Sequential:
     """A folded network with every width filled up with zeros to its `aligned_width`.
 
-    The same function of records filled up likewise. Kernels choose the order of their sums by the
-    address at which a row begins; now every row begins at a multiple of 64 bytes, and what becomes
-    of a record does not depend on where in a block it stands.
+    It computes the same function of records that are filled up likewise. Kernels choose the order
+    of their sums by the address at which a row begins. Here every row begins at a multiple of 64
+    bytes, so the result for a record does not depend on its place in a block.
     """
     out: list[nn.Module] = []
     for layer in network:
         if isinstance(layer, nn.Linear):
-            outputs, inputs = map(aligned_width, layer.weight.shape)
-            wide = nn.Linear(inputs, outputs)
-            with torch.no_grad():
-                wide.weight.zero_()[: layer.out_features, : layer.in_features] = layer.weight
-                wide.bias.zero_()[: layer.out_features] = layer.bias
-            out.append(wide)
+            rows, columns = (aligned_width(n) - n for n in layer.weight.shape)
+            weight = nn.functional.pad(layer.weight.detach(), (0, columns, 0, rows))
+            out.append(linear(weight, nn.functional.pad(layer.bias.detach(), (0, rows))))
         else:
             out.append(layer)
     return nn.Sequential(*out).eval().requires_grad_(False)
+
+
+def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
+    """A frozen layer x -> weight x + bias; weight (outputs, inputs), bias (outputs,)."""
+    layer: nn.Linear = nn.utils.skip_init(nn.Linear, *weight.T.shape)
+    layer.load_state_dict({"weight": weight, "bias": bias})
+    return layer.requires_grad_(False)
 
 
 def aligned_width(width: int) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from withhold.learn.nets.attribute import AttributeNet
-from withhold.learn.nets.contrastive import ContrastiveNet
+from withhold.learn.nets.attribute_net import AttributeNet
+from withhold.learn.nets.contrastive_net import ContrastiveNet
 
 
 def linears(network: nn.Module) -> list[tuple[int, int]]:

@@ -22,9 +22,9 @@ from withhold.records.roles import Roles
 
 @dataclass(frozen=True)
 class LabelTerm:
-    """One attribute's term: -w H(X'|S) of a suppressed one, w times the label loss of the others.
+    """One attribute's term: -w H(X'|S) if it is suppressed, w times the label loss otherwise.
 
-    `codes` are of all training records: (n,) or (n, k).
+    `codes` are the labels of all training records: (n,) or (n, k).
     """
 
     name: str
@@ -45,7 +45,7 @@ class LabelTerm:
         return self.weight * label_loss(p, self.member(rows), self.member(chosen))
 
     def fingerprint(self) -> list[object]:
-        """What decides the loss."""
+        """Everything that the loss depends on."""
         return [self.name, self.weight, self.suppress, tensor_digest(self.codes)]
 
 
@@ -83,5 +83,5 @@ def channel_losses(
     if config.nearness:
         cosine = x[rows] @ x[chosen].T  # unit vectors
         losses["nearness"] = -config.nearness * (p * cosine).sum(1).mean()
-    # All terms switched off is a legal ablation: the channel then stays as it was drawn.
+    # With all terms off, which an ablation may ask for, the channel keeps its initial weights.
     return losses or {"nothing": 0.0 * log_p.sum()}

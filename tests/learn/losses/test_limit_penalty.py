@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from withhold.learn.losses.limit import leak_penalty, loss_penalty
+from withhold.learn.losses.limit_penalty import leak_penalty, loss_penalty
 
 
 @pytest.mark.parametrize(

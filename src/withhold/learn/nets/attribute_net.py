@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import folded, mlp
+from withhold.learn.nets.perceptron import folded, mlp
 
 
 class AttributeNet(nn.Module):
@@ -35,7 +35,7 @@ class AttributeNet(nn.Module):
 
 
 class FrozenAttributeNet(nn.Module):
-    """An attribute model that is only asked, never trained."""
+    """An attribute model that is no longer trained."""
 
     def __init__(self, features: nn.Sequential, head: nn.Sequential) -> None:
         super().__init__()

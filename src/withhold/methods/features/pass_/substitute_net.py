@@ -8,15 +8,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from withhold.learn.nets.mlp import mlp, unit
+from withhold.learn.nets.perceptron import mlp, unit
 from withhold.learn.training import initialise
 
 
 class SubstituteNet(nn.Module):
     """log P(j|x) = log softmax(cos(f(x), g_j) / tau); f is d-512-256-128 with BN and ReLU.
 
-    The g_j: (N, h) are free, and begin as the embeddings of the candidates: at the start, a record
-    is replaced by one that f takes for like it.
+    The g_j: (N, h) are free parameters that start as the embeddings of the candidates: at first, a
+    record is replaced by one whose embedding is near its own.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""q(j | x): a network with dropout that learns a plan, and cannot learn it by heart."""
+"""q(j | x): a network that learns a plan. Its dropout keeps it from memorising single records."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from withhold.core.progress import Stage
 from withhold.learn.journal import StageJournal
 from withhold.learn.nets.device import threads, threads_for
 from withhold.learn.nets.dropout import ByteDropout
+from withhold.learn.nets.perceptron import linear
 from withhold.learn.training import (
+    Schedule,
     adamw,
-    epoch_batches,
     initialise,
     seeded,
     set_rate,
     stage_seed,
-    steps_per_epoch,
+    take_step,
 )
 from withhold.methods.features.codebook.config import CodebookConfig
 from withhold.methods.features.codebook.metric import principal
 
 Loss = Callable[[Tensor, Tensor], Tensor]
-_EYES = 60_000  # records that the principal components are taken from
+_PROJECTED = 60_000  # records that the principal components are computed from
 
 
-def eyes(x: Tensor, components: int, seed: int) -> nn.Linear:
+def fixed_projection(x: Tensor, components: int, seed: int) -> nn.Linear:
     """The fixed first layer: standardise, and keep the principal components at their own scale.
 
-    Components of small variance stay small, so the network hardly looks at them; that is worth
-    more than a point of accuracy over all features standardised. Overall scale: deviation 1.
+    Components of small variance stay small, so they hardly move the network. That gains more
+    than a point of accuracy over standardising all features. Overall scale: deviation 1.
     """
-    if len(x) > _EYES:
-        x = x[torch.randperm(len(x), generator=seeded(seed, "eyes"))[:_EYES].sort().values]
+    if len(x) > _PROJECTED:
+        order = torch.randperm(len(x), generator=seeded(seed, "eyes"))  # an old name, in all seeds
+        x = x[order[:_PROJECTED].sort().values]
     mean = x.double().mean(dim=0).float()
     deviation = x.double().std(dim=0).float()
     # Rounding gives a constant column a deviation that is not quite 0.
@@ -43,11 +45,7 @@ def eyes(x: Tensor, components: int, seed: int) -> nn.Linear:
     scale = torch.where(varies, 1 / deviation.clamp_min(1e-30), 0.0)
     directions, spread = principal((x - mean) * scale, components, stage_seed(seed, "eyes"))
     weight = (directions * scale[:, None] / spread.mean()).T
-    layer = nn.Linear(*weight.T.shape)
-    with torch.no_grad():
-        layer.weight.copy_(weight)
-        layer.bias.copy_(-weight @ mean)
-    return layer.requires_grad_(False)
+    return linear(weight, -weight @ mean)
 
 
 def body(inputs: int, outputs: int, config: CodebookConfig, seed: int) -> nn.Sequential:
@@ -82,37 +80,26 @@ def train_round(
 ) -> None:
     """One round: minimise loss(log-scores of a batch, its rows); the rate falls to a tenth.
 
-    `begin` is called before each epoch: what a loss remembers beyond a batch is made anew there,
-    from the network alone, so that a fit that was interrupted goes on to the same bytes.
+    `begin` is called before each epoch. There a loss computes what it keeps between batches, from
+    the network alone, so that an interrupted fit resumes to the same bytes.
     """
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
-    first = stage.resume(network=network, optimiser=optimiser)
-    batch = batch_of(len(z), config)
-    steps = steps_per_epoch(len(z), batch)
-    bar.advance(first)
-    work = batch * sum(layer.weight.numel() for layer in network if isinstance(layer, nn.Linear))
+    stage.resume(network=network, optimiser=optimiser)
+    schedule = Schedule(len(z), batch_of(len(z), config), epochs)
+    weights = sum(layer.weight.numel() for layer in network if isinstance(layer, nn.Linear))
     drops = [layer for layer in network if isinstance(layer, ByteDropout)]
-    with threads(threads_for(work)):
-        for epoch in range(first, epochs):
+    with threads(threads_for(schedule.batch * weights)):
+        for epoch in stage.epochs(epochs, bar):
             if begin is not None:
                 begin()
             network.train()
             for i, layer in enumerate(drops):
-                layer.reseed(stage_seed(seed, name, "dropout", epoch, i))
-            total = 0.0
-            draws = epoch_batches(len(z), batch, seeded(seed, name, epoch))
-            for step, rows in enumerate(draws):
-                done = (epoch * steps + step) / (epochs * steps)
-                set_rate(optimiser, config.learning_rate * (1 - 0.9 * done))
+                layer.reseed(stage_seed(seed, name, "dropout", epoch.number, i))
+            for step, rows in schedule.batches(epoch.number, seeded(seed, name, epoch.number)):
+                set_rate(optimiser, config.learning_rate * (1 - 0.9 * (step / schedule.steps)))
                 found = loss(network(z[rows]), rows)
-                optimiser.zero_grad(set_to_none=True)
-                found.backward()
-                optimiser.step()
-                total += float(found.detach())
-            stage.save(
-                epoch + 1, {"loss": round(total / steps, 6)}, network=network, optimiser=optimiser
-            )
-            bar.advance(note=f"loss {total / steps:.3f}")
+                take_step(optimiser, found)
+                epoch.add({"loss": found.item()})
     network.eval()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from withhold.learn.nets.mlp import unit
-from withhold.learn.nets.modifier import ModifierNet, modify
+from withhold.learn.nets.modifier_net import ModifierNet, modify
+from withhold.learn.nets.perceptron import unit
 
 
 def test_the_output_has_unit_length_and_the_equation_holds() -> None:
