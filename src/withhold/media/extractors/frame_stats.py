@@ -35,12 +35,7 @@ class FrameStats(Extractor):
     source = "none: it is computed, not learned"
     licence = "none needed"
     batch = 64
-
-    @property
-    def dimension(self) -> int:
-        """Length of a feature vector."""
-        cells = _ROWS * _COLUMNS
-        return 3 * cells + _QUARTERS * 3 * cells + _QUARTERS * cells + _LEVELS**3
+    dimension = (3 + _QUARTERS * 3 + _QUARTERS) * _ROWS * _COLUMNS + _LEVELS**3
 
     def prepare(self, sample: Sample) -> Prepared:
         """Frames (16, 24, 32, 3) in 0..1."""

@@ -17,7 +17,7 @@ from withhold.core.errors import UserError
 from withhold.media.decode.pictures import Resampling, resized
 from withhold.media.samples import BadMedia, ByteArray, FloatArray
 
-_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+IMAGENET_MEAN, IMAGENET_DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 # Pillow's numbers.
 _RESAMPLING: dict[int, Resampling] = {
     0: "nearest",
@@ -42,8 +42,8 @@ class ImageInput:
     crop: tuple[int, int] | None = None
     how: Resampling = "bilinear"
     factor: float = 1 / 255
-    mean: tuple[float, ...] = _MEAN
-    deviation: tuple[float, ...] = _DEVIATION
+    mean: tuple[float, ...] = IMAGENET_MEAN
+    deviation: tuple[float, ...] = IMAGENET_DEVIATION
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any], *, side: tuple[int, int]) -> ImageInput:
@@ -97,8 +97,10 @@ def _read(settings: dict[str, Any], side: tuple[int, int]) -> ImageInput:
         crop=None if crop is None else _pair(crop),
         how=_RESAMPLING[number],
         factor=float(settings.get("rescale_factor", 1 / 255)) if rescale else 1.0,
-        mean=_colours(settings.get("image_mean", _MEAN)) if normalise else (0.0, 0.0, 0.0),
-        deviation=_colours(settings.get("image_std", _DEVIATION)) if normalise else (1.0, 1.0, 1.0),
+        mean=_colours(settings.get("image_mean", IMAGENET_MEAN)) if normalise else (0.0, 0.0, 0.0),
+        deviation=_colours(settings.get("image_std", IMAGENET_DEVIATION))
+        if normalise
+        else (1.0, 1.0, 1.0),
     )
 
 
@@ -117,13 +119,18 @@ def _pair(size: Any) -> tuple[int, int]:
     """(h, w) of a size as such files write it."""
     if isinstance(size, dict):
         return int(size["height"]), int(size["width"])
-    height, width = size if isinstance(size, list) else (size, size)
+    height, width = size if isinstance(size, list | tuple) else (size, size)
     return int(height), int(width)
 
 
 def _colours(values: Any) -> tuple[float, ...]:
     red, green, blue = (float(v) for v in values)
     return red, green, blue
+
+
+def image_side(config: Any) -> tuple[int, int]:
+    """The size of pictures (h, w) in a network's config; 224 where it takes any."""
+    return _pair(getattr(config, "image_size", None) or 224)
 
 
 def _middle(values: ByteArray, height: int, width: int) -> ByteArray:
