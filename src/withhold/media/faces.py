@@ -1,8 +1,11 @@
-"""Where the faces of a picture are: MTCNN (Zhang et al., 2016), three networks in a row.
+"""The face detector: MTCNN (Zhang et al., 2016), three networks in a row.
 
 PNet scans the picture at many sizes, so that a face of any size fits its 12 x 12 window once; RNet
-and ONet look again at the candidates. After each, boxes that overlap are one face: the most
-probable stays. Weights and constants are those of facenet-pytorch.
+and ONet judge the candidates again. After each step, boxes that overlap are one face, and the most
+probable is kept. Weights and constants are those of facenet-pytorch.
+
+A filter that hides faces needs this detector: dlib's misses seven times as many (21 instead of 3 of
+1,000 faces of UTKFace). `dlib-face` uses dlib's, whose boxes its landmarks were trained on.
 """
 
 from __future__ import annotations
@@ -16,11 +19,12 @@ from torch.nn.functional import adaptive_avg_pool2d
 
 from withhold.learn.nets.mtcnn import ONet, PNet, RNet
 from withhold.media.decode.pictures import sized_between
+from withhold.media.regions import box_overlaps
 from withhold.media.samples import ByteArray, FloatArray
 from withhold.media.weights import PackageFile, load_into
 
 _WINDOW, _STEP, _SHRINK = 12, 2, 0.709
-# Candidates that a network looks at in one go; memory, not speed.
+# Candidates that a network judges at once, to bound the memory.
 _BATCH = 512
 
 
@@ -40,9 +44,9 @@ FILES = {
 class FaceDetector:
     """Finds faces of `least_face` pixels and more; may be used from several threads at once.
 
-    A picture whose shorter side is under `least_side` is made larger first, since in a thumbnail
-    even a large face has few pixels. One whose longer side is over `most_side` is made smaller,
-    which bounds time and memory.
+    A picture whose shorter side is under `least_side` is enlarged first, since even a large face
+    has few pixels in a thumbnail. One whose longer side is over `most_side` is reduced, which
+    bounds time and memory.
     """
 
     def __init__(
@@ -62,7 +66,7 @@ class FaceDetector:
 
     @torch.inference_mode()
     def boxes(self, pixels: ByteArray) -> FloatArray:
-        """Faces of a picture (h, w, 3): (k, 5), x0, y0, x1, y1 and probability; the surest first.
+        """Faces of a picture (h, w, 3): (k, 5), x0, y0, x1, y1, probability; most probable first.
 
         Boxes are in pixels of the picture as given, and inside it.
         """
@@ -107,7 +111,7 @@ class FaceDetector:
     def _look(
         self, picture: Tensor, boxes: Tensor, network: RNet | ONet, threshold: float
     ) -> tuple[Tensor, Tensor]:
-        """The boxes (k, 5) that a network takes for faces, and how it would move them (k, 4)."""
+        """The boxes (k, 5) that a network takes for faces, and how they should move (k, 4)."""
         crops, kept = _crops(picture, boxes, network.side)
         looks = [network(some) for some in crops.split(_BATCH)]
         moves, probability = (torch.cat(part) for part in zip(*looks, strict=True))
@@ -126,10 +130,10 @@ def _input(pixels: Tensor) -> Tensor:
 
 
 def _crops(picture: Tensor, boxes: Tensor, side: int) -> tuple[Tensor, list[int]]:
-    """What the boxes show, (k', 3, side, side), and which of them show anything."""
+    """The pixels in the boxes, (k', 3, side, side), and which boxes have any."""
     height, width = picture.shape[2:]
     crops, kept = [torch.empty(0, 3, side, side)], []
-    # The weights were trained with corners that count from 1.
+    # The weights were trained with corners counted from 1.
     for i, (x0, y0, x1, y1) in enumerate(boxes[:, :4].trunc().int().tolist()):
         left, top = max(x0, 1) - 1, max(y0, 1) - 1
         right, bottom = min(x1, width), min(y1, height)
@@ -140,7 +144,7 @@ def _crops(picture: Tensor, boxes: Tensor, side: int) -> tuple[Tensor, list[int]
 
 
 def _square(boxes: Tensor) -> Tensor:
-    """Boxes about the same middle, as wide and high as the longer side."""
+    """Squares about the same middles, with the longer side."""
     sides = boxes[:, 2:4] - boxes[:, :2]
     longer = sides.amax(dim=1, keepdim=True)
     corner = boxes[:, :2] + (sides - longer) / 2
@@ -148,24 +152,18 @@ def _square(boxes: Tensor) -> Tensor:
 
 
 def _distinct(boxes: Tensor, most: float, *, of_the_smaller: bool = False) -> Tensor:
-    """Which boxes stay when no two may overlap by more than `most`; the most probable first.
+    """The boxes that stay if no two may overlap by more than `most`; the most probable first.
 
     Overlap is the common area over that of both together, or over that of the smaller one.
     """
     values = boxes.numpy()
     area = np.prod(np.maximum(values[:, 2:4] - values[:, :2], 0), axis=1)
-    # Boxes that show the same, being cut off at the edge, are as probable: then the tightest.
+    # Boxes cut off at the edge may show the same and be equally probable: then the smallest first.
     order = np.lexsort((area, -values[:, 4]))
     stay = []
     while len(order):
         first, order = order[0], order[1:]
         stay.append(int(first))
-        corner = np.maximum(values[first, :2], values[order, :2])
-        opposite = np.minimum(values[first, 2:4], values[order, 2:4])
-        common = np.prod(np.maximum(opposite - corner, 0), axis=1)
-        if of_the_smaller:
-            whole = np.minimum(area[first], area[order])
-        else:
-            whole = area[first] + area[order] - common
-        order = order[common <= most * whole]
+        shared = box_overlaps(values[[first]], values[order], of_the_smaller=of_the_smaller)[0]
+        order = order[shared <= most]
     return torch.tensor(stay, dtype=torch.long)
