@@ -10,11 +10,12 @@ from media_support import RATE, Brightness, ClipBrightness, Mean, sounds, videos
 from support import Recorder
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
+from withhold.media.augmentations import view_of
 from withhold.media.collect import Samples
 from withhold.media.cutting import Cutting
 from withhold.media.extract import extract
 from withhold.media.samples import BadMedia, Picture, Sound
-from withhold.media.views import MediaViews, Picked, view_of
+from withhold.media.views import MediaViews, Picked
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from withhold.core.safe_read import open_regular
 from withhold.media.samples import BadMedia, ByteArray, FloatArray, Picture
 
 Resampling = Literal["nearest", "bilinear", "bicubic", "box", "lanczos"]
+LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # the weights of red, green and blue
 # Only these of Pillow's readers: others start programs (EPS).
 _READERS = {
     "JpegImagePlugin": "JpegImageFile",
@@ -106,8 +107,8 @@ def sized_between(pixels: ByteArray, *, least: int, most: int) -> ByteArray:
 
 
 def grey(pixels: ByteArray) -> FloatArray:
-    """Luma (h, w) in 0 to 255: 0.299 R + 0.587 G + 0.114 B."""
-    out: FloatArray = pixels.astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)
+    """Luma (..., h, w) in 0 to 255 of pixels (..., h, w, 3)."""
+    out: FloatArray = pixels.astype(np.float32) @ LUMA
     return out
 
 
