@@ -122,7 +122,7 @@ def network():
 def test_into_a_network(tmp_path):
     path = tmp_path / "w.pt"
     torch.save({**TENSORS, "head.weight": torch.ones(1)}, path)
-    with pytest.raises(UserError, match=r"it has 'head\.weight', which it does not know"):
+    with pytest.raises(UserError, match=r"it has 'head\.weight', which is unknown"):
         load_into(network(), path)
     made = network()
     load_into(made, path, ignore=("head.",))
