@@ -24,6 +24,8 @@ from withhold.media.samples import ByteArray, FloatArray
 from withhold.media.weights import PackageFile, load_into
 
 _WINDOW, _STEP, _SHRINK = 12, 2, 0.709
+_LEAST_FACE, _LEAST_SIDE = 20, 120  # pixels
+_THRESHOLDS = (0.6, 0.7, 0.7)  # probabilities of PNet, RNet and ONet
 # Candidates that a network judges at once, to bound the memory.
 _BATCH = 512
 
@@ -42,23 +44,15 @@ FILES = {
 
 
 class FaceDetector:
-    """Finds faces of `least_face` pixels and more; may be used from several threads at once.
+    """Finds faces of 20 pixels and more; may be used from several threads at once.
 
-    A picture whose shorter side is under `least_side` is enlarged first, since even a large face
-    has few pixels in a thumbnail. One whose longer side is over `most_side` is reduced, which
+    A picture whose shorter side is under 120 pixels is enlarged first, since even a large face has
+    few pixels in a thumbnail. One whose longer side is over `most_side` is reduced, which
     bounds time and memory.
     """
 
-    def __init__(
-        self,
-        *,
-        least_face: int = 20,
-        thresholds: tuple[float, float, float] = (0.6, 0.7, 0.7),
-        least_side: int = 120,
-        most_side: int = 1600,
-    ) -> None:
-        self.least_face, self.thresholds = least_face, thresholds
-        self.least_side, self.most_side = least_side, most_side
+    def __init__(self, *, most_side: int = 1600) -> None:
+        self.most_side = most_side
         self._pnet, self._rnet, self._onet = PNet(), RNet(), ONet()
         for name, network in zip(FILES, (self._pnet, self._rnet, self._onet), strict=True):
             load_into(network, FILES[name].locate())
@@ -70,12 +64,12 @@ class FaceDetector:
 
         Boxes are in pixels of the picture as given, and inside it.
         """
-        sized = sized_between(pixels, least=self.least_side, most=self.most_side)
+        sized = sized_between(pixels, least=_LEAST_SIDE, most=self.most_side)
         picture = torch.tensor(sized).permute(2, 0, 1)[None].float()
-        found, moves = self._look(picture, self._scan(picture), self._rnet, self.thresholds[1])
+        found, moves = self._look(picture, self._scan(picture), self._rnet, _THRESHOLDS[1])
         distinct = _distinct(found, 0.7)
         found = _square(_moved(found[distinct], moves[distinct]))
-        found = _moved(*self._look(picture, found, self._onet, self.thresholds[2]))
+        found = _moved(*self._look(picture, found, self._onet, _THRESHOLDS[2]))
         boxes: FloatArray = found[_distinct(found, 0.7, of_the_smaller=True)].numpy()
         height, width = pixels.shape[:2]
         scale = np.array([width / sized.shape[1], height / sized.shape[0]] * 2, np.float32)
@@ -86,10 +80,10 @@ class FaceDetector:
         """Candidates (k, 5) of PNet at every size of the picture, as squares."""
         height, width = picture.shape[2:]
         some = [torch.empty(0, 9)]
-        for scale in self._scales(min(height, width)):
+        for scale in _scales(min(height, width)):
             size = (int(height * scale + 1), int(width * scale + 1))
             moves, probability = self._pnet(_input(adaptive_avg_pool2d(picture, size)))
-            y, x = torch.nonzero(probability[0] >= self.thresholds[0], as_tuple=True)
+            y, x = torch.nonzero(probability[0] >= _THRESHOLDS[0], as_tuple=True)
             corner = torch.stack([x, y], dim=1) * _STEP
             box = [(corner + 1) / scale, (corner + _WINDOW) / scale]
             candidates = torch.cat(
@@ -102,12 +96,6 @@ class FaceDetector:
         sides = (found[:, 2:4] - found[:, :2]).repeat(1, 2)
         return _square(torch.cat([found[:, :4] + found[:, 5:] * sides, found[:, 4:5]], dim=1))
 
-    def _scales(self, shorter: int) -> Iterator[float]:
-        scale = _WINDOW / self.least_face
-        while shorter * scale >= _WINDOW:
-            yield scale
-            scale *= _SHRINK
-
     def _look(
         self, picture: Tensor, boxes: Tensor, network: RNet | ONet, threshold: float
     ) -> tuple[Tensor, Tensor]:
@@ -118,6 +106,13 @@ class FaceDetector:
         face = probability > threshold
         found = torch.cat([boxes[kept][face, :4], probability[face, None]], dim=1)
         return found, moves[face]
+
+
+def _scales(shorter: int) -> Iterator[float]:
+    scale = _WINDOW / _LEAST_FACE
+    while shorter * scale >= _WINDOW:
+        yield scale
+        scale *= _SHRINK
 
 
 def _moved(boxes: Tensor, moves: Tensor) -> Tensor:

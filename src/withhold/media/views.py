@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from withhold.media.collect import Collection, Item
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray
 from withhold.media.pipeline import ATTEMPTS, Augment, blocks
-from withhold.media.samples import Kind, Sample
+from withhold.media.samples import Sample
 
 VERSION = "views 4"
 Rows = npt.NDArray[np.int64]
@@ -137,27 +138,15 @@ def _instants(cutting: Cutting, seed: int, which: int, places: Rows) -> Cutting:
     return Instants(cutting.kind, cutting.frames, cutting.step)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Picked:
     """Some items of a collection, in its order."""
 
     origin: Collection
     places: Rows  # ascending
 
-    @property
-    def name(self) -> str:
-        """That of the origin."""
-        return self.origin.name
-
-    @property
-    def kind(self) -> Kind:
-        """That of the origin."""
-        return self.origin.kind
-
-    @property
-    def schema(self) -> pa.Schema:
-        """That of the origin."""
-        return self.origin.schema
+    def __post_init__(self) -> None:
+        self.name, self.kind, self.schema = self.origin.name, self.origin.kind, self.origin.schema
 
     def __len__(self) -> int:
         return len(self.places)
@@ -169,16 +158,11 @@ class Picked:
 
     def items(self, start: int = 0) -> Iterator[Item]:
         """The picked items; those between are skipped without decoding."""
-        wanted = iter(self.places[start:].tolist())
-        place = next(wanted, None)
-        if place is None:
-            return
-        for number, item in enumerate(self.origin.items(place), place):
-            if number == place:
-                yield item
-                place = next(wanted, None)
-                if place is None:
-                    return
+        places = self.places[start:].tolist()
+        if places:
+            first, wanted = places[0], set(places)
+            items = islice(self.origin.items(first), places[-1] - first + 1)
+            yield from (item for place, item in enumerate(items, first) if place in wanted)
 
     def stamp(self) -> str:
         """That of the origin."""
