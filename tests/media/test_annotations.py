@@ -119,7 +119,7 @@ def test_a_window_has_its_centre_in_the_stretch_it_stands_for(
     assert all(w.last < count for w in windows)
     found = [known.value("a", "which", w.centre) for w in windows]
     assert None not in found
-    fits = windows[0].span if windows else 31
+    fits = windows[0].last - windows[0].first + 1 if windows else 31
     for interval in intervals:
         inside = interval.start >= fits // 2 and interval.end < count - fits // 2 - 1
         share = (interval.end - interval.start + 1) // (16 * step)

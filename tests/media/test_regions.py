@@ -139,7 +139,7 @@ class TestRegion:
             region.masks(self.frames)
 
     def test_a_region_that_cannot_be_is_refused(self) -> None:
-        with pytest.raises(UserError, match="finds faces"):
+        with pytest.raises(UserError, match="needs a face detector"):
             Region("faces")
         with pytest.raises(UserError, match="above 0"):
             Region("faces", area=0, faces=Planted([]))

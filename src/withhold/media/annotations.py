@@ -3,12 +3,12 @@
     {"wave_1.avi": {"face": [[0, 128, 1], [129, 141, 2]], "action": "wave"}, …}
 
 An attribute has intervals [start, end, value] of frame numbers from 0, **both ends inclusive**, or
-one plain value for the whole video. A value that is a list (two people of two genders) is a label
-of its own, "1+2". Frames between intervals have no label.
+one plain value for the whole video. A value that is a list (two people of two genders) becomes one
+label, "1+2". Frames between intervals have no label.
 
-Published as it is, PA-HMDB can be read: a folder with one file an action, whose name is then the
-label `action`; its bookkeeping ("review", "note") is left out; and where an interval begins on
-the very frame that the one before ends on, that frame belongs to the later one.
+PA-HMDB can be read as published: a folder with one file per action, whose name becomes the label
+`action`; its bookkeeping ("review", "note") is ignored; and if an interval begins on the frame on
+which the previous one ends, that frame belongs to the later one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -32,7 +32,7 @@ from withhold.media.windows import Window, fitting_step, span
 Value = int | str
 _BOOKKEEPING = frozenset({"review", "note"})
 _MOST_BYTES = 64 * 2**20  # of a file of annotations
-_WHOLE = 1 << 62  # the end of a plain value: no video is as long
+_WHOLE = 1 << 62  # the end of a plain value; no video is that long
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,15 @@ class Interval:
     value: Value
 
 
+Labels = dict[str, tuple[Interval, ...]]  # by attribute
+Videos = dict[str, Labels]
+
+
 @dataclass(frozen=True, eq=False)
 class Annotations:
     """Labels by video, attribute and frame; `source` is where they came from, for messages."""
 
-    videos: dict[str, dict[str, tuple[Interval, ...]]]
+    videos: Videos
     source: str = "the annotations"
 
     @classmethod
@@ -58,7 +62,7 @@ class Annotations:
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]
         if not files:
             raise UserError(f"{path} holds no .json file of annotations")
-        videos: dict[str, dict[str, tuple[Interval, ...]]] = {}
+        videos: Videos = {}
         for file in files:
             for video, labels in _load(file).items():
                 if video in videos:
@@ -70,19 +74,19 @@ class Annotations:
 
     @cached_property
     def attributes(self) -> list[str]:
-        """Every attribute that some video has, in order of name."""
+        """The attributes of all videos, in order of name."""
         return sorted({attribute for labels in self.videos.values() for attribute in labels})
 
     def type_of(self, attribute: str) -> pa.DataType:
-        """Whole numbers where all its values are, else strings."""
+        """Whole numbers if all its values are, otherwise strings."""
         self._check(attribute)
-        return pa.int64() if attribute in self._whole_numbers else pa.string()
+        return pa.string() if attribute in self._texts else pa.int64()
 
     def value(self, video: str, attribute: str, frame: int) -> Value | None:
-        """The label of a frame, or None where it has none."""
+        """The label of a frame, or None."""
         self._check(attribute)
         found = self._video(video).get(attribute, ())
-        # The last that starts at the frame or before: see above on shared ends.
+        # The last interval that starts at the frame or before it, because of shared ends.
         last = bisect_right(found, frame, key=lambda interval: interval.start) - 1
         return found[last].value if last >= 0 and frame <= found[last].end else None
 
@@ -92,10 +96,7 @@ class Annotations:
         return {attribute: value for attribute, value in found if value is not None}
 
     def video_labels(self, video: str, count: int) -> dict[str, Value]:
-        """Per attribute the value that covers most of a video of `count` frames.
-
-        Of two that cover as much, the one that is first seen.
-        """
+        """Per attribute the value of most frames of a video of `count`; in a tie, the first."""
         found: dict[str, Value] = {}
         for attribute in self._video(video):
             values = (self.value(video, attribute, frame) for frame in range(count))
@@ -107,9 +108,9 @@ class Annotations:
     def windows(self, video: str, count: int, frames: int = 16, step: int = 2) -> list[Window]:
         """Windows of a video of `count` frames whose labels are those of their centre.
 
-        The video is cut wherever a label changes. A stretch gets a window every `frames * step`
-        frames of it, at least one, each with its centre inside; a stretch at an end of the video
-        that is too short for that has none. A video that is not annotated has none either.
+        The video is cut wherever a label changes. A stretch gets one window per `frames * step`
+        frames, at least one, each with its centre inside. A stretch too near an end of the video
+        has none, and neither has a video without annotations.
         """
         if video not in self:
             return []
@@ -130,7 +131,7 @@ class Annotations:
         return list(dict.fromkeys(found))
 
     def digest(self) -> str:
-        """What tells these labels from others."""
+        """A hash of the labels."""
         plain = {
             video: {a: [(i.start, i.end, i.value) for i in found] for a, found in labels.items()}
             for video, labels in self.videos.items()
@@ -141,12 +142,12 @@ class Annotations:
         return self._name(video) is not None
 
     def _name(self, video: str) -> str | None:
-        """A video by the name it has here: as given, without its folders, without its suffix."""
+        """The name of a video here: as given, without its folders, or without its suffix."""
         path = PurePosixPath(video)
         names = (video, path.name, str(path.with_suffix("")) if path.name else video, path.stem)
         return next((n for n in names if n in self.videos), None)
 
-    def _video(self, video: str) -> dict[str, tuple[Interval, ...]]:
+    def _video(self, video: str) -> Labels:
         name = self._name(video)
         if name is None:
             hint = did_you_mean(Path(video).name, self.videos)
@@ -160,7 +161,7 @@ class Annotations:
             raise UserError(f"attribute '{attribute}' is not in {self.source}{known}")
 
     def _stretches(self, video: str, count: int) -> list[tuple[int, int]]:
-        """First and last frames of the longest runs with the same labels, some of them known."""
+        """First and last frames of the longest runs of equal labels, without unlabelled runs."""
         labels = self._video(video)
         timed = [i for found in labels.values() for i in found if i.end != _WHOLE]
         if not timed:
@@ -179,13 +180,10 @@ class Annotations:
         return runs
 
     @cached_property
-    def _whole_numbers(self) -> frozenset[str]:
-        values: dict[str, bool] = {}
-        for labels in self.videos.values():
-            for attribute, found in labels.items():
-                whole = all(isinstance(i.value, int) for i in found)
-                values[attribute] = values.get(attribute, True) and whole
-        return frozenset(attribute for attribute, whole in values.items() if whole)
+    def _texts(self) -> set[str]:
+        """Attributes with a value that is not a whole number."""
+        items = (item for labels in self.videos.values() for item in labels.items())
+        return {a for a, found in items if any(not isinstance(i.value, int) for i in found)}
 
 
 def _load(file: Path) -> dict[str, Any]:
@@ -198,14 +196,14 @@ def _load(file: Path) -> dict[str, Any]:
     return found
 
 
-def _labels(labels: Any, where: str) -> dict[str, tuple[Interval, ...]]:
+def _labels(labels: Any, where: str) -> Labels:
     if not isinstance(labels, dict):
         raise UserError(f"{where}: its labels must map attributes to intervals or values")
-    found = {}
-    for attribute, given in labels.items():
-        if attribute not in _BOOKKEEPING and given is not None:
-            found[attribute] = _intervals(given, f"{where}, attribute '{attribute}'")
-    return found
+    return {
+        attribute: _intervals(given, f"{where}, attribute '{attribute}'")
+        for attribute, given in labels.items()
+        if attribute not in _BOOKKEEPING and given is not None
+    }
 
 
 def _intervals(given: Any, where: str) -> tuple[Interval, ...]:
@@ -241,17 +239,10 @@ def _value(value: Any, where: str) -> Value:
     return value
 
 
-def _of_one_type(
-    videos: dict[str, dict[str, tuple[Interval, ...]]],
-) -> dict[str, dict[str, tuple[Interval, ...]]]:
-    """Values of an attribute are all numbers or, where one is not, all strings."""
-    numbers = Annotations(videos)._whole_numbers
-    return {
-        video: {
-            attribute: found
-            if attribute in numbers
-            else tuple(Interval(i.start, i.end, str(i.value)) for i in found)
-            for attribute, found in labels.items()
-        }
-        for video, labels in videos.items()
-    }
+def _of_one_type(videos: Videos) -> Videos:
+    """All values of an attribute as strings, if one of them is no whole number."""
+    texts = Annotations(videos)._texts
+    for labels in videos.values():
+        for attribute in texts & labels.keys():
+            labels[attribute] = tuple(replace(i, value=str(i.value)) for i in labels[attribute])
+    return videos

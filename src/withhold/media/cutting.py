@@ -1,4 +1,4 @@
-"""What records an item gives: a picture, a sound or a text one; a video one a window."""
+"""Items to records: a picture, a sound or a text is one record; a video gives one per window."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from withhold.core.errors import UserError
+from withhold.media.decode.clips import count_frames, decode_clip, each_window
+from withhold.media.decode.pictures import decode_picture
+from withhold.media.decode.sounds import decode_sound
+from withhold.media.decode.texts import decode_text
 from withhold.media.windows import Window, centre_window, equidistant_windows
 from withhold.records.readers.collection import Item
 from withhold.records.samples import BadMedia, Clip, Kind, Picture, Sample, kind_of
@@ -24,9 +28,9 @@ FRAME = "frame"  # the column of a window's middle frame
 class Cutting:
     """How media of a kind are cut into records.
 
-    Of a video, one window of `frames` frames, every `step`th, in its middle; or `clips` windows
-    at equal distances; or, with annotations, one for every stretch whose labels are known. With
-    both, windows at equal distances carry the labels of the whole video.
+    A video gives one window of `frames` frames, every `step`th, from its middle; or `clips` windows
+    at equal distances; or, with annotations, windows of every stretch whose labels are known. With
+    both, the windows at equal distances carry the labels of the whole video.
     """
 
     kind: Kind
@@ -38,7 +42,7 @@ class Cutting:
     def __post_init__(self) -> None:
         if self.kind != "clip" and (self.clips or self.annotations):
             raise UserError(
-                f"windows and annotations are of clips; this extractor takes {self.kind}s"
+                f"windows and annotations need clips; this extractor takes {self.kind}s"
             )
 
     @property
@@ -61,14 +65,14 @@ class Cutting:
         if isinstance(item.content, BadMedia):
             raise item.content
         if isinstance(item.content, Path) and item.content.exists() and not item.content.is_file():
-            raise BadMedia("not a file")  # reading a pipe would wait for ever
+            raise BadMedia("not a file")  # reading a pipe would block for ever
         if self.kind != "clip":
             yield decode(item.content, self.kind), {}
         else:
             yield from self._clips(item, place)
 
     def windows(self, item: Item, count: int, place: int) -> Sequence[Window]:
-        """Where a video of `count` frames is cut, in order."""
+        """The windows of a video of `count` frames, in order."""
         if self.annotations is not None and not self.clips:
             found = self.annotations.windows(item.name, count, self.frames, self.step)
             if not found:
@@ -79,8 +83,6 @@ class Cutting:
         return [centre_window(count, self.frames, self.step)]
 
     def _clips(self, item: Item, place: int) -> Iterator[tuple[Sample, dict[str, Any]]]:
-        from withhold.media.decode.clips import each_window
-
         content, count = self._counted(item)
         windows = sorted(self.windows(item, count, place), key=lambda w: (w.last, w.first))
         whole: dict[str, Any] = {}
@@ -92,14 +94,11 @@ class Cutting:
             yield clip, self._labels(item.name, window) | whole
 
     def _counted(self, item: Item) -> tuple[Any, int]:
-        from withhold.media.decode.clips import count_frames
-        from withhold.media.decode.pictures import decode_picture
-
         content: Any = item.content
         if kind_of(item.name) == "image":
             content = decode_picture(content)
         if isinstance(content, Picture):
-            return content, self.frames * self.step  # as many equal frames as are asked for
+            return content, self.frames * self.step  # as many equal frames as are needed
         if isinstance(content, Clip):
             return content, len(content.frames)
         return content, count_frames(content)[0]
@@ -111,7 +110,7 @@ class Cutting:
         return found
 
     def state(self) -> dict[str, Any]:
-        """What decides the records, as JSON."""
+        """The settings that decide the records, as JSON."""
         return {
             "frames": self.frames,
             "step": self.step,
@@ -125,33 +124,9 @@ def decode(content: Any, kind: Kind) -> Sample:
     return _DECODERS[kind](content)
 
 
-def _picture(content: Any) -> Sample:
-    from withhold.media.decode.pictures import decode_picture
-
-    return decode_picture(content)
-
-
-def _sound(content: Any) -> Sample:
-    from withhold.media.decode.sounds import decode_sound
-
-    return decode_sound(content)
-
-
-def _clip(content: Any) -> Sample:
-    from withhold.media.decode.clips import decode_clip
-
-    return decode_clip(content)
-
-
-def _text(content: Any) -> Sample:
-    from withhold.media.decode.texts import decode_text
-
-    return decode_text(content)
-
-
 _DECODERS: dict[Kind, Callable[[Any], Sample]] = {
-    "image": _picture,
-    "sound": _sound,
-    "clip": _clip,
-    "text": _text,
+    "image": decode_picture,
+    "sound": decode_sound,
+    "clip": decode_clip,
+    "text": decode_text,
 }

@@ -1,7 +1,7 @@
-"""Image filters that take detail away, (..., h, w, 3) bytes to the same shape.
+"""Image filters that remove detail: bytes (..., h, w, 3) to bytes of the same shape.
 
-All leading axes (the frames of a clip, a batch) are filtered alike and apart from each other, so a
-clip of equal frames stays one.
+Each image along the leading axes (the frames of a clip, a batch) is filtered alike and by itself,
+so a clip of equal frames stays one.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor
+from scipy.ndimage import gaussian_filter1d
 
 from withhold.core.errors import UserError
-from withhold.records.samples import ByteArray
-
-# Values in float at once (64 MB): the memory of a long clip stays that of a few frames.
-_VALUES = 1 << 24
+from withhold.records.samples import ByteArray, FloatArray
 
 
 def gaussian_blur(pixels: ByteArray, kernel: int, sigma: float) -> ByteArray:
@@ -24,54 +21,47 @@ def gaussian_blur(pixels: ByteArray, kernel: int, sigma: float) -> ByteArray:
 
     y[i] = sum_x w[x] p[i + x],  w[x] proportional to exp(-x^2 / 2 sigma^2),  |x| <= kernel // 2,
 
-    along the rows and then the columns, mirrored at the edges without repeating the edge, rounded.
+    along the columns and then the rows, mirrored at the edges without repeating the edge, rounded.
     torchvision refuses an image smaller than half the kernel; here it is mirrored again and again.
     """
     if kernel < 1 or kernel % 2 == 0:
-        raise UserError(f"the kernel of a blur is an odd number of pixels, not {kernel}")
+        raise UserError(f"the kernel of a blur must be an odd number of pixels, not {kernel}")
     if not sigma > 0:
-        raise UserError(f"the sigma of a blur is above 0, not {sigma}")
-    weights = gaussian_weights(kernel, sigma)
-    pad = kernel // 2
+        raise UserError(f"the sigma of a blur must be above 0, not {sigma}")
 
-    def blur(planes: Tensor) -> Tensor:
-        h, w = planes.shape[-2:]
-        planes = planes[:, :, _mirrored(h, pad)]
-        planes = torch.nn.functional.conv2d(planes, weights.reshape(1, 1, -1, 1))
-        planes = planes[..., _mirrored(w, pad)]
-        return torch.nn.functional.conv2d(planes, weights.reshape(1, 1, 1, -1))
+    def blur(image: FloatArray) -> FloatArray:
+        for axis in (0, 1):
+            image = gaussian_filter1d(image, sigma, axis=axis, mode="mirror", radius=kernel // 2)
+        return image
 
-    return _on_planes(pixels, blur)
-
-
-def gaussian_weights(kernel: int, sigma: float) -> Tensor:
-    """The weights of a Gaussian of `kernel` pixels, (kernel,), with sum 1."""
-    x = torch.arange(kernel, dtype=torch.float64) - (kernel - 1) / 2
-    weights = torch.exp(-0.5 * (x / sigma) ** 2)
-    return (weights / weights.sum()).float()
+    return _on_each(pixels, blur)
 
 
 def downsample(pixels: ByteArray, ratio: float) -> ByteArray:
-    """Shrink both sides by `ratio` with area means, and enlarge bilinearly to the size it had.
+    """Shrink both sides by `ratio` with area means, then enlarge bilinearly to the original size.
 
-    The small image is rounded to bytes, as a file of it would be: that is all that is left.
+    The small image is rounded to bytes, as a file of it would be, so nothing else is left.
     """
     if not ratio >= 1:
-        raise UserError(f"the ratio of a downsample is 1 or more, not {ratio}")
+        raise UserError(f"the ratio of a downsample must be 1 or more, not {ratio}")
+    interpolate = torch.nn.functional.interpolate
 
-    def shrink(planes: Tensor) -> Tensor:
-        h, w = planes.shape[-2:]
+    def shrink(image: FloatArray) -> FloatArray:
+        h, w = image.shape[:2]
         small = (max(round(h / ratio), 1), max(round(w / ratio), 1))
-        planes = torch.nn.functional.interpolate(planes, small, mode="area").round_()
-        return torch.nn.functional.interpolate(planes, (h, w), mode="bilinear", align_corners=False)
+        planes = torch.from_numpy(image).permute(2, 0, 1)[None].contiguous()
+        planes = interpolate(planes, small, mode="area").round_()
+        planes = interpolate(planes, (h, w), mode="bilinear", align_corners=False)
+        large: FloatArray = planes[0].permute(1, 2, 0).numpy()
+        return large
 
-    return _on_planes(pixels, shrink)
+    return _on_each(pixels, shrink)
 
 
 def pixelate(pixels: ByteArray, blocks: int) -> ByteArray:
     """A mosaic: the mean of each of `blocks` x `blocks` cells that share the image evenly.
 
-    An image with fewer rows (or columns) than that keeps them all.
+    An image with fewer rows (or columns) than `blocks` keeps all of them.
     """
     if blocks < 1:
         raise UserError(f"a mosaic has at least 1 block a side, not {blocks}")
@@ -89,31 +79,14 @@ def pixelate(pixels: ByteArray, blocks: int) -> ByteArray:
 
 
 def blacken(pixels: ByteArray) -> ByteArray:
-    """Nothing: every channel of every pixel is zero."""
+    """Black: every channel of every pixel is zero."""
     return np.zeros_like(pixels)
 
 
-def _on_planes(pixels: ByteArray, change: Callable[[Tensor], Tensor]) -> ByteArray:
-    """`change` on float planes (n, 1, h, w), a few frames at a time, rounded back to bytes."""
-    if pixels.size == 0:
-        return pixels.copy()
-    h, w = pixels.shape[-3:-1]
-    frames = pixels.reshape(-1, h, w, 3)
-    out = np.empty_like(frames, order="C")
-    step = max(_VALUES // (h * w * 3), 1)
-    with torch.inference_mode():
-        for start in range(0, len(frames), step):
-            some = frames[start : start + step]
-            planes = torch.from_numpy(some.transpose(0, 3, 1, 2).astype(np.float32, order="C"))
-            changed = change(planes.reshape(-1, 1, h, w)).round_().clamp_(0, 255)
-            whole = changed.to(torch.uint8).reshape(-1, 3, h, w)
-            out[start : start + step] = whole.permute(0, 2, 3, 1).numpy()
+def _on_each(pixels: ByteArray, change: Callable[[FloatArray], FloatArray]) -> ByteArray:
+    """`change` on each image (h, w, 3) as floats, rounded back to bytes."""
+    images = pixels.reshape(-1, *pixels.shape[-3:])
+    out = np.empty(images.shape, np.uint8)
+    for i, image in enumerate(images):
+        out[i] = np.clip(np.rint(change(image.astype(np.float32, order="C"))), 0, 255)
     return out.reshape(pixels.shape)
-
-
-def _mirrored(side: int, pad: int) -> Tensor:
-    """Indices that extend 0..side-1 by `pad` on both ends, mirrored as often as it takes."""
-    if side == 1:
-        return torch.zeros(1 + 2 * pad, dtype=torch.long)
-    there = torch.arange(-pad, side + pad) % (2 * (side - 1))
-    return torch.minimum(there, 2 * (side - 1) - there)

@@ -1,4 +1,4 @@
-"""The frames that a network looks at: as many as it takes, at its size."""
+"""The frames that a network gets: their number and their size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from withhold.records.samples import BadMedia, ByteArray, Clip, FloatArray, Samp
 def resize_frames(frames: ByteArray, height: int, width: int) -> FloatArray:
     """Frames (t, h, w, 3) to (t, height, width, 3) in 0..1, bilinear with antialiasing.
 
-    One frame at a time: sixteen of a large video need not be in memory as floats at once.
+    One frame at a time, so that the frames of a large video are not all in memory as floats.
     """
     out = np.empty((len(frames), height, width, 3), np.float32)
     with torch.inference_mode():
@@ -29,7 +29,7 @@ def resize_frames(frames: ByteArray, height: int, width: int) -> FloatArray:
 
 
 def frames_of(sample: Sample, frames: int, step: int) -> ByteArray:
-    """Exactly `frames` frames of a clip (t, h, w, 3), from its middle where it has more."""
+    """Exactly `frames` frames of a clip (t, h, w, 3), from its middle if it has more."""
     if not isinstance(sample, Clip):
         raise UserError(f"a clip is needed, not a {type(sample).__name__.lower()}")
     if 0 in sample.frames.shape[1:3]:

@@ -1,4 +1,4 @@
-"""Mean and deviation of features that are seen a block at a time."""
+"""Mean and deviation of features that arrive in blocks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from withhold.media.extractors.extractor import FloatArray
 
 
 class Moments:
-    """Sums of x - o and (x - o)^2 in double precision, o the first record: no digits are lost
-    where features are large and vary little.
+    """Sums of x - o and (x - o)^2 in double precision, with o the first record, so that no digits
+    are lost if features are large and vary little.
 
-    Records are summed by `ROWS`, however they come: where an earlier run was interrupted must not
-    change the last bit.
+    Records are always summed in blocks of `ROWS`, so that an interrupted run gives the same last
+    bit. (scikit-learn's StandardScaler.partial_fit depends on how the records are split.)
     """
 
     ROWS = 1024
@@ -25,7 +25,7 @@ class Moments:
         self._held = np.zeros((0, dimension), np.float32)
 
     def add(self, x: npt.NDArray[np.float32]) -> None:
-        """See the records x: (n, d)."""
+        """Include the records x: (n, d)."""
         if len(x) and not self.count:
             self._origin = x[0].astype(np.float64)
         self.count += len(x)
@@ -52,7 +52,7 @@ class Moments:
 
     @property
     def deviation(self) -> FloatArray:
-        """(d,), of the whole and not of a sample of it."""
+        """(d,), of the population (divided by n)."""
         mean, square = self._means
         variance = np.maximum(square - np.square(mean), 0)
         deviation: FloatArray = np.sqrt(variance).astype(np.float32)

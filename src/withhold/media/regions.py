@@ -2,9 +2,9 @@
 
     y[i, j] = changed[i, j] where the mask is true, else x[i, j]
 
-A face's box is scaled about its centre so that it has `area` times its area: MaSS (Table 5)
-removes 1, 0.36 and 0.09 of it. In a clip the boxes are found frame by frame and then made one track
-a face, so that a face missed in some frames is not shown there, and the change does not flicker.
+A face's box is scaled about its centre to `area` times its area: MaSS (Table 5) removes 1, 0.36 and
+0.09 of it. In a clip the boxes are found frame by frame and then joined to one track per face, so
+that a face that was missed in some frames is covered there too, and the change does not flicker.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Track = tuple[list[int], list[npt.NDArray[np.float64]]]  # frames, and the box i
 
 
 class Faces(Protocol):
-    """What finds faces."""
+    """A face detector."""
 
     def boxes(self, pixels: ByteArray) -> Boxes:
         """Boxes of the faces of an image (h, w, 3): (k, 5), x0, y0, x1, y1 in pixels, score."""
@@ -35,11 +35,11 @@ class Faces(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """`where` to act; of a face, `area` times its box.
+    """`where` to act; for faces, on a box of `area` times the area of the face's.
 
-    `missing` says what becomes of an image (or a whole clip) in which no face is found: "whole"
-    changes all of it, since a face that was overlooked must not get out; "keep" leaves it as it
-    is; "refuse" raises BadMedia, so that it is left out of the release and listed.
+    `missing` decides about an image (or a whole clip) in which no face is found: "whole" changes
+    all of it, since a face that was overlooked must not be released; "keep" leaves it as it is;
+    "refuse" raises BadMedia, so that it is left out of the release and listed.
     """
 
     where: Where = "whole"
@@ -49,9 +49,9 @@ class Region:
 
     def __post_init__(self) -> None:
         if self.where == "faces" and self.faces is None:
-            raise UserError("a region of faces needs something that finds faces")
+            raise UserError("a region of faces needs a face detector")
         if not self.area > 0:
-            raise UserError(f"the area of a region is above 0, not {self.area}")
+            raise UserError(f"the area of a region must be above 0, not {self.area}")
 
     def masks(self, frames: ByteArray) -> Mask:
         """Where to act in frames (t, h, w, 3): (t, h, w). A still image is a clip of one frame."""
@@ -70,7 +70,7 @@ class Region:
 def boxes_mask(shape: tuple[int, int], boxes: Boxes, area: float = 1.0) -> Mask:
     """Pixels of an image of `shape` (h, w) in any of the boxes (k, 4 or more) scaled to `area`.
 
-    A pixel that a box touches is in it: no rim of the face is left.
+    Every pixel that a box touches is in it, so no rim of the face is left.
     """
     out = np.zeros(shape, np.bool_)
     for x0, y0, x1, y1 in np.asarray(boxes, np.float64)[:, :4]:
@@ -88,14 +88,14 @@ def apply_in(pixels: ByteArray, changed: ByteArray, mask: Mask) -> ByteArray:
 def track_boxes(
     per_frame: Sequence[Boxes], *, overlap: float = 0.3, smooth: int = 5
 ) -> list[npt.NDArray[np.float64]]:
-    """One box a face in every frame, from what was found in each: lists of (k, 5), one a frame.
+    """One box per face in every frame, from the boxes found in each frame, (k, 5).
 
-    A box continues the track whose last box it overlaps most, as that was or as it would have moved
-    on (intersection over union at least `overlap`, the best pairs first), else it begins a track.
-    Frames between are filled by linear
-    interpolation, frames before and behind with the first and last box, and the corners smoothed by
-    a running mean over `smooth` frames. A face that jumps further than its size becomes two tracks,
-    both of which last the whole clip: too much is covered rather than too little.
+    A box continues the track that it overlaps most: the track's last box, or that box moved on at
+    the track's speed (intersection over union at least `overlap`, the best pairs first). Otherwise
+    it begins a new track. Frames between are filled by linear interpolation, frames before and
+    after with the first and last box, and the corners are smoothed by a running mean over `smooth`
+    frames. A face that jumps further than its size becomes two tracks, both of which last the whole
+    clip: too much is covered rather than too little.
     """
     tracks: list[Track] = []
     for t, found in enumerate(per_frame):
@@ -108,7 +108,7 @@ def track_boxes(
             track, box = divmod(int(pair), len(boxes))
             if alike[track, box] < overlap:
                 break
-            # Neither of the two may have a better match in this frame already.
+            # Skip the pair if either already has a better match in this frame.
             if box in free and tracks[track][0][-1] < t:
                 free.remove(box)
                 tracks[track][0].append(t)
@@ -123,18 +123,24 @@ def track_boxes(
     return list(whole)
 
 
-def box_overlaps(one: Boxes, other: Boxes) -> npt.NDArray[np.float64]:
-    """Intersection over union of every two boxes: (n, 4 or more), (m, 4 or more) to (n, m)."""
+def box_overlaps(
+    one: Boxes, other: Boxes, *, of_the_smaller: bool = False
+) -> npt.NDArray[np.float64]:
+    """Intersection over union of every two boxes: (n, 4 or more), (m, 4 or more) to (n, m).
+
+    `of_the_smaller` divides by the smaller of the two areas instead of that of the union.
+    """
     a, b = np.asarray(one, np.float64)[:, None, :4], np.asarray(other, np.float64)[None, :, :4]
     sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
     both = np.prod(np.maximum(sides, 0), axis=-1)
     size_a, size_b = (np.prod(np.maximum(v[..., 2:] - v[..., :2], 0), axis=-1) for v in (a, b))
-    shared: npt.NDArray[np.float64] = both / np.maximum(size_a + size_b - both, 1e-12)
+    whole = np.minimum(size_a, size_b) if of_the_smaller else size_a + size_b - both
+    shared: npt.NDArray[np.float64] = both / np.maximum(whole, 1e-12)
     return shared
 
 
 def _moved_on(track: Track, frame: int) -> npt.NDArray[np.float64]:
-    """Where a track is by `frame` if it goes on as in the last few boxes seen of it."""
+    """Where a track is by `frame` if it keeps the speed of its last few boxes."""
     when, seen = track[0][-5:], track[1][-5:]
     if len(when) < 2:
         return seen[-1]
@@ -143,7 +149,7 @@ def _moved_on(track: Track, frame: int) -> npt.NDArray[np.float64]:
 
 
 def _running_mean(values: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
-    """Mean over `width` neighbours, (t, c); towards the ends over fewer, as many on both sides.
+    """Mean over `width` neighbours, (t, c); near the ends over fewer, equally many on both sides.
 
     Symmetric windows leave a straight movement as it is.
     """
@@ -157,7 +163,7 @@ def _running_mean(values: npt.NDArray[np.float64], width: int) -> npt.NDArray[np
 
 
 def _scaled(low: float, high: float, area: float, side: int) -> tuple[int, int]:
-    """The pixels of low..high scaled about the middle by sqrt(area), cut at 0 and `side`."""
+    """The pixels of low..high, scaled about the middle by sqrt(area), within 0 and `side`."""
     middle, half = (low + high) / 2, (high - low) / 2 * area**0.5
     # Rounding errors of the scaling must not touch one more pixel.
     first, stop = np.floor(round(middle - half, 6)), np.ceil(round(middle + half, 6))

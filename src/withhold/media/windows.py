@@ -1,7 +1,7 @@
-"""Windows: which frames of a video make one clip.
+"""Windows: the frames of a video that make one clip.
 
 A window is `frames` frames, every `step`th: first, first + step, …, first + (frames - 1) step.
-A video too short for that gets the widest step that fits; with fewer frames than a window has, it
+A video too short for that gets the widest step that fits. With fewer frames than a window, it
 cannot be used.
 """
 
@@ -29,22 +29,17 @@ class Window:
     @property
     def numbers(self) -> range:
         """The frames it is made of."""
-        return range(self.first, self.first + self.span, self.step)
-
-    @property
-    def span(self) -> int:
-        """Frames of the video from its first to its last, both counted."""
-        return span(self.frames, self.step)
+        return range(self.first, self.last + 1, self.step)
 
     @property
     def last(self) -> int:
         """Its last frame."""
-        return self.first + self.span - 1
+        return self.first + (self.frames - 1) * self.step
 
     @property
     def centre(self) -> int:
         """The frame of the video in its middle, whose labels are the window's."""
-        return self.first + (self.span - 1) // 2
+        return (self.first + self.last) // 2
 
 
 def span(frames: int, step: int) -> int:
@@ -59,7 +54,7 @@ def span(frames: int, step: int) -> int:
 def fitting_step(count: int, frames: int, step: int) -> int:
     """`step`, or the widest that fits into `count` frames; raises BadMedia where none does."""
     if count < frames:
-        raise BadMedia(f"{_frames(count)}, {frames} are needed")
+        raise BadMedia(f"{count} frame{'' if count == 1 else 's'}, {frames} are needed")
     return min(step, max((count - 1) // max(frames - 1, 1), 1))
 
 
@@ -72,15 +67,11 @@ def centre_window(count: int, frames: int = 16, step: int = 2) -> Window:
 def equidistant_windows(count: int, n: int = 10, frames: int = 16, step: int = 2) -> list[Window]:
     """`n` windows at equal distances, the first at the start and the last at the end of the video.
 
-    Predictions are averaged over them (SPAct, section 4.2). In a short video they overlap, down
-    to being all the same. One window alone is the one in the middle.
+    Predictions are averaged over them (SPAct, section 4.2). In a short video they overlap or are
+    even the same. A single window is the one in the middle.
     """
     if n == 1:
         return [centre_window(count, frames, step)]
     step = fitting_step(count, frames, step)
     starts = np.linspace(0, count - span(frames, step), n).round().astype(int)
     return [Window(int(first), frames, step) for first in starts]
-
-
-def _frames(count: int) -> str:
-    return "1 frame" if count == 1 else f"{count} frames"

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from withhold.core.errors import UserError
-from withhold.media.decode import pictures
 from withhold.media.decode.pictures import (
     decode_picture,
     encode_picture,
@@ -268,8 +267,7 @@ def test_many_threads_at_once() -> None:
 
 
 def test_without_pillow_the_user_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    pictures._pillow.cache_clear()
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(UserError, match="needs the package Pillow"):
         decode_picture(Path("a.png"))
 

@@ -21,8 +21,8 @@ def test_text_is_text_wherever_it_is(tmp_path):
     [
         (b"", "it is empty"),
         (" \n\t", "it is empty"),
-        (b"caf\xe9", r"no UTF-8 text \(byte 3\)"),
-        ("hello".encode("utf-16"), "no UTF-8 text"),
+        (b"caf\xe9", r"not UTF-8 text \(byte 3\)"),
+        ("hello".encode("utf-16"), "not UTF-8 text"),
         (b"x" * (MOST_BYTES + 1), "longer than"),
     ],
 )

@@ -1,7 +1,7 @@
 """A small source-filter speech synthesiser: ten digit-like words as targets, rendered to waveforms.
 
-Speech is a source (glottal pulses, breath) through a filter (the vocal tract's resonances), plus
-the hiss of fricatives and bursts that is made at a constriction and has a filter of its own:
+Speech is a source (glottal pulses, breath) through a filter (the resonances of the vocal tract),
+plus the hiss of fricatives and bursts, which arises at a constriction and has its own filter:
 
     y = sum over frames j of  IFFT[ v_j E_j / A_j  +  n_j W_j / C_j ]        (overlap-add)
 
@@ -17,18 +17,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy import fft
+from scipy.ndimage import convolve1d
 
 Array = npt.NDArray[np.float64]
 Spectra = npt.NDArray[np.complex64]
 
 HOP_SECONDS = 0.008  # short enough for a plosive's burst, long enough to hold a pitch period
 BANDWIDTHS = np.array([70.0, 100.0, 150.0, 230.0])  # Hz, F1..F4
-FOURTH = 3450.0  # Hz; the fourth formant says little of the word, much of the tract
+FOURTH = 3450.0  # Hz; the fourth formant depends little on the word and much on the tract
 
 
 @dataclass(frozen=True)
-class Sound:
-    """Where the mouth aims in one stretch of a word; frequencies in Hz for a 17.5 cm tract."""
+class Phone:
+    """One stretch of a word: the targets of its articulation, in Hz for a 17.5 cm tract."""
 
     ms: float
     formants: tuple[float, float, float]
@@ -39,33 +40,33 @@ class Sound:
 
     @property
     def vowel(self) -> bool:
-        """Whether accents and habits move its formants, and stress its length."""
+        """Whether an accent changes its length."""
         return self.voice == 1.0
 
 
-# Vowels after Peterson and Barney (1952), men; a name in lower case is the silence before a burst.
-SOUNDS: dict[str, Sound] = {
-    "IY": Sound(130, (280, 2250, 2950)),
-    "IH": Sound(90, (400, 1950, 2550)),
-    "EH": Sound(105, (540, 1800, 2480)),
-    "AA": Sound(120, (730, 1120, 2440)),
-    "AO": Sound(150, (570, 850, 2410)),
-    "UW": Sound(170, (310, 900, 2240)),
-    "AH": Sound(120, (640, 1200, 2390)),
-    "OW": Sound(110, (500, 950, 2350)),
-    "AX": Sound(60, (500, 1450, 2500)),
-    "R": Sound(70, (420, 1250, 1620), voice=0.8),
-    "W": Sound(70, (310, 660, 2200), voice=0.7),
-    "N": Sound(80, (260, 1450, 2450), voice=0.45),
-    "V": Sound(60, (260, 1100, 2250), voice=0.35, noise=0.06, centre=2600, width=2400),
-    "Z": Sound(85, (260, 1600, 2500), voice=0.35, noise=0.30, centre=3550, width=700),
-    "S": Sound(105, (320, 1600, 2550), voice=0.0, noise=0.50, centre=3600, width=650),
-    "F": Sound(90, (320, 1150, 2250), voice=0.0, noise=0.12, centre=2400, width=2600),
-    "TH": Sound(90, (320, 1400, 2500), voice=0.0, noise=0.10, centre=3000, width=1800),
-    "t": Sound(55, (320, 1750, 2600), voice=0.0),
-    "T": Sound(35, (320, 1750, 2600), voice=0.0, noise=0.55, centre=3300, width=900),
-    "k": Sound(55, (320, 1900, 2300), voice=0.0),
-    "K": Sound(30, (320, 1900, 2300), voice=0.0, noise=0.55, centre=1900, width=500),
+# Vowels of men from Peterson and Barney (1952); a lower-case name is the silence before a burst.
+PHONES: dict[str, Phone] = {
+    "IY": Phone(130, (280, 2250, 2950)),
+    "IH": Phone(90, (400, 1950, 2550)),
+    "EH": Phone(105, (540, 1800, 2480)),
+    "AA": Phone(120, (730, 1120, 2440)),
+    "AO": Phone(150, (570, 850, 2410)),
+    "UW": Phone(170, (310, 900, 2240)),
+    "AH": Phone(120, (640, 1200, 2390)),
+    "OW": Phone(110, (500, 950, 2350)),
+    "AX": Phone(60, (500, 1450, 2500)),
+    "R": Phone(70, (420, 1250, 1620), voice=0.8),
+    "W": Phone(70, (310, 660, 2200), voice=0.7),
+    "N": Phone(80, (260, 1450, 2450), voice=0.45),
+    "V": Phone(60, (260, 1100, 2250), voice=0.35, noise=0.06, centre=2600, width=2400),
+    "Z": Phone(85, (260, 1600, 2500), voice=0.35, noise=0.30, centre=3550, width=700),
+    "S": Phone(105, (320, 1600, 2550), voice=0.0, noise=0.50, centre=3600, width=650),
+    "F": Phone(90, (320, 1150, 2250), voice=0.0, noise=0.12, centre=2400, width=2600),
+    "TH": Phone(90, (320, 1400, 2500), voice=0.0, noise=0.10, centre=3000, width=1800),
+    "t": Phone(55, (320, 1750, 2600), voice=0.0),
+    "T": Phone(35, (320, 1750, 2600), voice=0.0, noise=0.55, centre=3300, width=900),
+    "k": Phone(55, (320, 1900, 2300), voice=0.0),
+    "K": Phone(30, (320, 1900, 2300), voice=0.0, noise=0.55, centre=1900, width=500),
 }
 
 WORDS: dict[str, tuple[str, ...]] = {
@@ -84,7 +85,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Targets:
-    """What b takes of one word aim at in each of its k stretches, rests included."""
+    """The targets of b takes of one word in each of its k stretches, rests included."""
 
     seconds: Array  # (b, k)
     formants: Array  # (b, k, 4), Hz
@@ -103,10 +104,10 @@ class Targets:
 def render(
     targets: Targets, noise: list[Array], *, breath: float, tilt: float, rate: int
 ) -> list[Array]:
-    """Waveforms of b takes by one speaker, at no particular loudness.
+    """Waveforms of b takes by one speaker, of any loudness.
 
-    noise: white noise of each take, at least ``targets.lengths(rate)`` long; it is passed in so
-    that a take sounds the same whichever takes are rendered beside it.
+    noise: white noise of each take, at least ``targets.lengths(rate)`` long. It is passed in, so
+    that a take does not depend on the others rendered with it.
     breath: share of the source's power that is aspiration. tilt: the glottal pole, in 0..1.
     """
     lengths = targets.lengths(rate)
@@ -123,7 +124,7 @@ def render(
     spectrum = _windows(source, hop) / _response(poles, hop)
     spectrum *= level.astype(np.float32)[..., None]
     pair = _resonator(targets.centre, targets.width, rate)
-    # (1 - r^2), near the inverse of the peak: a narrow hiss is then no louder than a broad one
+    # (1 - r^2) is near the inverse of the peak, so a narrow hiss is no louder than a broad one
     level = track.smooth(targets.noise * (1 - pair[..., 2]), 3)
     hiss = _windows(white, hop) / _response(pair, hop)[track.index]
     hiss *= level.astype(np.float32)[..., None]
@@ -142,20 +143,16 @@ class _Tracks:
     def __init__(self, targets: Targets, *, frames: int, hop: float) -> None:
         ends = np.cumsum(targets.seconds, axis=1)[:, None, :-1]
         stretch = (np.arange(frames)[None, :, None] * hop >= ends).sum(axis=-1)
-        # indexes (b, k, ...) to (b, frames, ...): each frame takes its stretch's value
+        # takes (b, k, ...) to (b, frames, ...): each frame gets the value of its stretch
         self.index = (np.arange(len(stretch))[:, None], stretch)
 
     def smooth(self, values: Array, taps: int) -> Array:
-        """(b, k, ...) to (b, frames, ...) through a Hann window: the tongue cannot jump."""
-        stepped: Array = values[self.index]
-        frames = stepped.shape[1]
+        """(b, k, ...) to (b, frames, ...) through a Hann window, since the tongue cannot jump."""
         weights = np.hanning(taps + 2)[1:-1]
-        edge = [(0, 0), (taps // 2, taps // 2)] + [(0, 0)] * (stepped.ndim - 2)
-        padded = np.pad(stepped, edge, mode="edge")
-        total: Array = np.zeros_like(stepped)
-        for tap, weight in enumerate(weights / weights.sum()):
-            total += weight * padded[:, tap : tap + frames]
-        return total
+        smoothed: Array = convolve1d(
+            values[self.index], weights / weights.sum(), axis=1, mode="nearest"
+        )
+        return smoothed
 
 
 def _glottis(pitch: Array, white: Array, breath: float, rate: int) -> Array:
@@ -166,13 +163,13 @@ def _glottis(pitch: Array, white: Array, breath: float, rate: int) -> Array:
     row, at = np.nonzero(np.diff(whole, axis=1) > 0)
     at = at + 1
     late = (phase[row, at] - whole[row, at]) / step[row, at]  # in samples, in 0..1
-    # the white noise at a pulse is as good a draw as any for the pulse's own strength
+    # the white noise at a pulse serves as the random part of its strength
     strength = (1 + 0.06 * white[row, at]) / np.sqrt(step[row, at])
     pulses = np.zeros_like(pitch)
     pulses[row, at] += strength * (1 - late)
-    pulses[row, at - 1] += strength * late  # split over two samples, or the pitch is quantised
+    pulses[row, at - 1] += strength * late  # on two samples, or the pitch is quantised
     bright = white.copy()
-    bright[:, 1:] -= 0.9 * white[:, :-1]  # breath is not tilted as the pulses are
+    bright[:, 1:] -= 0.9 * white[:, :-1]  # breath has less tilt than the pulses
     swell = 0.2 + 0.8 * np.abs(2 * (phase - whole) - 1)
     mixed: Array = np.sqrt(1 - breath) * pulses + np.sqrt(breath) * swell * bright
     return mixed
@@ -181,8 +178,8 @@ def _glottis(pitch: Array, white: Array, breath: float, rate: int) -> Array:
 def _windows(signal: Array, hop: int) -> Spectra:
     """Spectra of windows centred on each frame, (b, frames * hop) to (b, frames, 2 * hop + 1).
 
-    A window is two hops long and overlapping ones sum to one; two more hops are room for the
-    filter to ring.
+    A window is two hops long, and overlapping windows sum to one. Two more hops leave room for the
+    filter's ringing.
     """
     hann = np.sin(np.pi * (np.arange(2 * hop) + 0.5) / (2 * hop)) ** 2
     blocks = signal.reshape(len(signal), -1, hop)
@@ -196,7 +193,7 @@ def _windows(signal: Array, hop: int) -> Spectra:
 def _response(poles: Array, hop: int) -> Spectra:
     """A(f) of the denominators (..., m), to divide the spectra of `_windows` by.
 
-    Single precision halves the time elsewhere, but here near 0 Hz the sum cancels to 1e-10.
+    Computed in double precision, since the sum cancels to 1e-10 near 0 Hz.
     """
     response: Spectra = fft.rfft(poles, 4 * hop).astype(np.complex64)
     return response

@@ -1,7 +1,7 @@
-"""A world of synthetic voices: who speaks, with which accent, says which digit, in which take.
+"""A world of synthetic voices with the attributes speaker, gender, accent, digit and take.
 
-Everything an attribute means is made here and nothing else is: gender moves pitch and the length
-of the vocal tract, accent moves vowels and rhythm, a speaker is one draw of all of it.
+Each attribute has known effects: gender changes the pitch and the length of the vocal tract, accent
+changes vowels and rhythm, and a speaker is one random draw of all of them.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.core.errors import UserError
-from withhold.datasets.worlds.synthesiser import FOURTH, SOUNDS, WORDS, Array, Targets, render
+from withhold.datasets.worlds.synthesiser import FOURTH, PHONES, WORDS, Array, Targets, render
 
 GENDERS = ("female", "male")
-NEUTRAL_TRACT = 17.5  # cm, the tract the sounds are given for
+NEUTRAL_TRACT = 17.5  # cm, the length of tract that the phones are given for
 
 
 @dataclass(frozen=True)
 class Voices:
-    """Clips and what is true of each, one row of `attributes` a clip."""
+    """Clips and their attributes, one row of `attributes` per clip."""
 
     waveforms: list[npt.NDArray[np.float32]]  # mono in -1..1, each of its own length
     rate: int  # samples a second
@@ -31,9 +31,9 @@ class Voices:
 def voices(*, speakers: int = 24, takes: int = 20, rate: int = 8000, seed: int = 0) -> Voices:
     """``speakers`` x 10 digits x ``takes`` clips of about half a second, the same for a seed.
 
-    Gender and accent are crossed and balanced as far as the number of speakers permits. Each
+    Gender and accent are crossed, and balanced as far as the number of speakers permits. Each
     speaker says each digit in every split: the first takes are train, the next val, the last
-    test (65, 15 and 20 %). A clip does not depend on how many speakers and takes are asked for.
+    test (65, 15 and 20 %). A clip does not depend on the number of speakers and takes.
     """
     if speakers < 1:
         raise UserError(f"speakers must be at least 1, not {speakers}")
@@ -49,7 +49,7 @@ def voices(*, speakers: int = 24, takes: int = 20, rate: int = 8000, seed: int =
     rows: list[tuple[str, str, str, str, int, str]] = []
     for number, person in enumerate(people):
         for digit in WORDS:
-            # tag 1 first: a seed sequence reads [a, b] and [a, b, 0] as the same
+            # the tag 1 comes first, since a seed sequence treats [a, b] and [a, b, 0] as equal
             keys = [(1, number, int(digit), take, seed) for take in range(takes)]
             waveforms += say(person, digit, [np.random.default_rng(key) for key in keys], rate)
             who = (f"s{number:02d}", digit, person.gender, person.accent)
@@ -61,59 +61,32 @@ def voices(*, speakers: int = 24, takes: int = 20, rate: int = 8000, seed: int =
 
 @dataclass(frozen=True)
 class Accent:
-    """Systematic habits of a region, as factors on F1 to F3, and rhythm."""
+    """Pronunciation of a region: factors on F1 to F3, and rhythm."""
 
-    setting: tuple[float, float, float]  # of every sound: how the lips and jaw are held
-    shifts: dict[str, tuple[float, float, float]]  # and of some sounds besides
+    setting: tuple[float, float, float]  # for every phone: the posture of lips and jaw
+    shifts: dict[str, tuple[float, float, float]]  # for some phones in addition
     vowels: float  # factor on the length of vowels
     last: float  # factor on the length of the last stretch
     fall: float  # how far the pitch falls over a word, as a share
 
 
+# fmt: off
 ACCENTS: dict[str, Accent] = {
-    "north": Accent(
-        (1.00, 0.96, 0.97),
-        {
-            "AH": (0.78, 0.92, 1.0),
-            "OW": (1.05, 0.88, 1.0),
-            "AA": (0.92, 1.18, 1.0),
-            "IY": (1.18, 0.94, 1.0),
-            "EH": (1.14, 0.96, 1.0),
-            "UW": (1.10, 0.88, 1.0),
-        },
-        vowels=0.95,
-        last=1.0,
-        fall=0.04,
-    ),
-    "south": Accent(
-        (1.05, 1.00, 1.02),
-        {
-            "R": (1.10, 0.95, 1.35),  # hardly an r at all
-            "AA": (1.02, 0.86, 1.0),
-            "OW": (0.92, 1.25, 1.0),
-            "EH": (0.84, 1.08, 1.0),
-            "IH": (1.16, 0.92, 1.0),
-            "AO": (0.84, 0.92, 1.0),
-        },
-        vowels=1.25,
-        last=1.1,
-        fall=0.24,
-    ),
-    "east": Accent(
-        (0.96, 1.04, 1.00),
-        {
-            "IH": (0.82, 1.12, 1.0),
-            "UW": (1.00, 1.35, 1.0),
-            "AO": (1.20, 1.18, 1.0),
-            "AH": (1.12, 1.14, 1.0),
-            "AX": (0.85, 1.15, 1.0),
-            "R": (1.00, 1.08, 0.94),
-        },
-        vowels=0.82,
-        last=1.35,
-        fall=0.14,
-    ),
+    "north": Accent((1.00, 0.96, 0.97), vowels=0.95, last=1.0, fall=0.04, shifts={
+        "AH": (0.78, 0.92, 1.0), "OW": (1.05, 0.88, 1.0), "AA": (0.92, 1.18, 1.0),
+        "IY": (1.18, 0.94, 1.0), "EH": (1.14, 0.96, 1.0), "UW": (1.10, 0.88, 1.0),
+    }),
+    "south": Accent((1.05, 1.00, 1.02), vowels=1.25, last=1.1, fall=0.24, shifts={
+        "R": (1.10, 0.95, 1.35),  # hardly an r at all
+        "AA": (1.02, 0.86, 1.0), "OW": (0.92, 1.25, 1.0), "EH": (0.84, 1.08, 1.0),
+        "IH": (1.16, 0.92, 1.0), "AO": (0.84, 0.92, 1.0),
+    }),
+    "east": Accent((0.96, 1.04, 1.00), vowels=0.82, last=1.35, fall=0.14, shifts={
+        "IH": (0.82, 1.12, 1.0), "UW": (1.00, 1.35, 1.0), "AO": (1.20, 1.18, 1.0),
+        "AH": (1.12, 1.14, 1.0), "AX": (0.85, 1.15, 1.0), "R": (1.00, 1.08, 0.94),
+    }),
 }
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -125,22 +98,22 @@ class Person:
     pitch: float  # Hz, mean
     tract: float  # cm; formants scale with its inverse
     breath: float  # share of the source's power that is aspiration
-    tilt: float  # the glottal pole: nearer one is darker
+    tilt: float  # the glottal pole; closer to 1 is darker
     tempo: float  # factor on every duration
     fall: float  # added to the accent's fall of pitch
-    timbre: Array  # factor on F1 to F4 of every sound
-    habits: dict[str, Array]  # and of each sound
+    timbre: Array  # factor on F1 to F4 of every phone
+    habits: dict[str, Array]  # and of each phone
 
 
 def cast(speakers: int, seed: int) -> list[Person]:
-    """The people; every two are a woman and a man, every six have each accent of each gender.
+    """The people: of every two one is a woman, and every six have each accent of each gender.
 
-    Dealt six at a time, so that the first speakers are the same however many are asked for.
+    They are drawn six at a time, so that the first speakers do not depend on their number.
     """
     cells: list[tuple[str, str]] = []
     while len(cells) < speakers:
         rng = np.random.default_rng((2, len(cells), seed))
-        # accents are shuffled apart for each gender, or a pair would always share its accent
+        # accents are shuffled for each gender; otherwise a pair would always share its accent
         women, men = (rng.permutation(list(ACCENTS)).tolist() for _ in GENDERS)
         for pair in zip(women, men, strict=True):
             order = rng.permutation(2).tolist()
@@ -163,28 +136,28 @@ def _person(gender: str, accent: str, number: int, seed: int) -> Person:
         tempo=float(np.exp(rng.normal(0, 0.07))),
         fall=float(rng.normal(0, 0.05)),
         timbre=np.exp(rng.normal(0, [0.03, 0.04, 0.05, 0.06])),
-        habits={name: np.exp(rng.normal(0, 0.03, size=4)) for name in SOUNDS},
+        habits={name: np.exp(rng.normal(0, 0.03, size=4)) for name in PHONES},
     )
 
 
 def say(
     person: Person, digit: str, takes: list[np.random.Generator], rate: int
 ) -> list[npt.NDArray[np.float32]]:
-    """One person says one digit, once for each generator; all that varies comes from it."""
+    """One person says one digit, once for each generator; it makes all variation of that take."""
     names = WORDS[digit]
-    sounds = [SOUNDS[name] for name in names]
+    phones = [PHONES[name] for name in names]
     accent = ACCENTS[person.accent]
-    stress = np.array([accent.vowels if sound.vowel else 1.0 for sound in sounds])
+    stress = np.array([accent.vowels if phone.vowel else 1.0 for phone in phones])
     stress[-1] *= accent.last
-    plain = np.array([(*sound.formants, FOURTH) for sound in sounds])
+    plain = np.array([(*phone.formants, FOURTH) for phone in phones])
     shifts = np.array([(*accent.shifts.get(name, (1, 1, 1)), 1) for name in names])
     region = shifts * (*accent.setting, 1)
     habits = np.array([person.habits[name] for name in names])
     formants = plain * region * habits * person.timbre * (NEUTRAL_TRACT / person.tract)
-    ms = np.array([sound.ms for sound in sounds]) * stress * person.tempo
-    melody = 1 + (accent.fall + person.fall) * np.linspace(0.5, -0.5, len(sounds))
+    ms = np.array([phone.ms for phone in phones]) * stress * person.tempo
+    melody = 1 + (accent.fall + person.fall) * np.linspace(0.5, -0.5, len(phones))
 
-    many, stretches = len(takes), len(sounds)
+    many, stretches = len(takes), len(phones)
     lead = np.array([[rng.uniform(0.02, 0.08), rng.uniform(0.03, 0.08)] for rng in takes])
     tempo = np.exp([rng.normal(0, 0.06, 1) + rng.normal(0, 0.06, stretches) for rng in takes])
     wobble = np.exp([rng.normal(0, 0.015, (stretches, 4)) for rng in takes])
@@ -192,13 +165,13 @@ def say(
     force = np.exp([rng.normal(0, 0.25, (2, stretches)) for rng in takes])
 
     def rested(inner: Array, outer: float | None = None) -> Array:
-        """A rest before and after; it holds the neighbour's value where none is given."""
+        """Add a rest before and after, with the value `outer` or that of the neighbour."""
         first = inner[:, :1] if outer is None else np.full_like(inner[:, :1], outer)
         last = inner[:, -1:] if outer is None else np.full_like(inner[:, :1], outer)
         return np.concatenate([first, inner, last], axis=1)
 
     def each(name: str) -> Array:
-        return np.tile([float(getattr(sound, name)) for sound in sounds], (many, 1))
+        return np.tile([float(getattr(phone, name)) for phone in phones], (many, 1))
 
     targets = Targets(
         seconds=np.concatenate([lead[:, :1], tempo * ms / 1000, lead[:, 1:]], axis=1),
@@ -218,7 +191,7 @@ def say(
 
 
 def _record(clean: Array, rng: np.random.Generator) -> npt.NDArray[np.float32]:
-    """A clip as a microphone would give it: 24 to 42 dB over the room, peak at -14 to -1 dB."""
+    """A recording of the clip: 24 to 42 dB above the noise of the room, peak at -14 to -1 dB."""
     room = rng.standard_normal(len(clean))
     room[1:] += rng.uniform(0, 0.9) * room[:-1]
     ratio = 10 ** (-rng.uniform(24, 42) / 20)
@@ -229,6 +202,6 @@ def _record(clean: Array, rng: np.random.Generator) -> npt.NDArray[np.float32]:
 
 
 def _splits(takes: int) -> list[str]:
-    """The split of each take; every split has at least one where there are three."""
+    """The split of each take; with three takes or more, every split has at least one."""
     val, test = max(1, round(0.15 * takes)), max(1, round(0.20 * takes))
     return ["train"] * (takes - val - test) + ["val"] * val + ["test"] * test

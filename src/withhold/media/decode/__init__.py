@@ -1,1 +1,1 @@
-"""Files and bytes to samples: a decoder a kind, each refusing what it cannot vouch for."""
+"""Files and bytes to samples, one decoder per kind; damaged or doubtful files are refused."""

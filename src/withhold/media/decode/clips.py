@@ -1,8 +1,8 @@
 """Videos: counted, cut into windows, decoded whole (PyAV).
 
-One pass over the file, a thread a file; only the frames of windows are turned into pixels, and a
-window is held no longer than it takes to fill it. Files are opened as bytes and only by demuxers
-of single files, so that a playlist under a video's name opens nothing else.
+Each file is read in one pass by one thread. Only frames of windows become pixels, and a window is
+released once it is full. Files are opened as bytes and only by demuxers of single files, so that a
+playlist with a video's name cannot open anything else.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from withhold.core.errors import UserError
 from withhold.core.safe_read import open_regular
+from withhold.media.optional import needed
 from withhold.media.windows import Window
 from withhold.records.samples import BadMedia, ByteArray, Clip, Picture
 
@@ -28,8 +28,8 @@ DEMUXERS = "mov,avi,matroska,mpeg,mpegts,mpegvideo,flv,asf,ogg,gif"
 def count_frames(content: Path | bytes | Clip, *, most_frames: int = 100_000) -> tuple[int, float]:
     """How many frames a video has, and how many a second.
 
-    The index of an MP4 or MOV lists every frame and where its bytes are; if they are all there, it
-    is believed. Other headers say too much or nothing (packed B-frames, a cut-off file), so the
+    The index of an MP4 or MOV lists every frame and the place of its bytes; it is trusted if all
+    bytes are there. Other headers are wrong or empty (packed B-frames, a truncated file), so their
     frames are counted by decoding them.
     """
     if isinstance(content, Clip):
@@ -37,7 +37,7 @@ def count_frames(content: Path | bytes | Clip, *, most_frames: int = 100_000) ->
     with _opened(content, MOST_PIXELS) as (file, container, stream):
         rate = _rate(stream)
         entries = stream.index_entries
-        # A file in fragments lists the first of them only, and says that it has 0 frames.
+        # A fragmented file lists only its first fragment and claims 0 frames.
         if container.format.name.startswith("mov") and 0 < stream.frames == len(entries):
             count = sum(not entry.is_discard for entry in entries)
             size = file.seek(0, io.SEEK_END)
@@ -45,7 +45,7 @@ def count_frames(content: Path | bytes | Clip, *, most_frames: int = 100_000) ->
                 raise BadMedia("truncated: the file ends before its last frame")
         else:
             count = sum(1 for _ in _decoded(container, stream, MOST_PIXELS, most_frames))
-            # A header may be a frame or two off, and a truncated file is far off.
+            # A header may be wrong by a frame or two; a truncated file is wrong by far more.
             if count < 0.9 * stream.frames:
                 raise BadMedia(f"truncated: {count} of {stream.frames} frames can be decoded")
     if count > most_frames:
@@ -61,10 +61,10 @@ def each_window(
     *,
     most_pixels: int = MOST_PIXELS,
 ) -> Iterator[Clip]:
-    """The clips of `windows`, given in order of their last frames, one by one and from one pass.
+    """The clips of `windows`, which must be ordered by their last frames, in one pass.
 
-    It holds only the windows that are open. A picture gives equal frames; the rate of a clip is
-    that of its video over the window's step.
+    Only unfinished windows are in memory. A picture gives equal frames. The rate of a clip is that
+    of its video divided by the window's step.
     """
     if isinstance(content, Picture):
         for window in windows:
@@ -91,12 +91,12 @@ def decode_clip(
             frames.append(_pixels(frame))
             if frames[0].nbytes * len(frames) > _MOST_BYTES:
                 raise BadMedia(f"more than {_MOST_BYTES // 10**9} GB when decoded")
-        # Some decoders pass over a cut-off end in silence.
+        # Some decoders ignore a truncated end.
         if len(frames) < 0.9 * stream.frames:
             raise BadMedia(f"truncated: {len(frames)} of {stream.frames} frames can be decoded")
     if not frames:
         raise BadMedia("no frame can be decoded")
-    # As np.stack, but what is copied is let go at once: a video is not held twice.
+    # Like np.stack, but frames are released as they are copied: a video is not in memory twice.
     whole = np.empty((len(frames), *frames[0].shape), np.uint8)
     for i in reversed(range(len(frames))):
         whole[i] = frames.pop()
@@ -132,19 +132,14 @@ def _too_few(count: int, window: Window) -> BadMedia:
 
 @contextmanager
 def _opened(content: Path | bytes, most_pixels: int) -> Iterator[tuple[BinaryIO, Any, Any]]:
-    """The file, its container and its first video stream; what fails inside is BadMedia."""
-    try:
-        import av
-    except ImportError as error:
-        raise UserError(
-            'video needs the package av: pip install "withhold[media]" -c constraints.txt'
-        ) from error
+    """The file, its container and its first video stream; failures inside become BadMedia."""
+    av = needed("av", by="video")
     try:
         with io.BytesIO(content) if isinstance(content, bytes) else open_regular(content) as file:
             if not file.read(1):
                 raise BadMedia("the file is empty")
             file.seek(0)
-            # Titles and the like are not looked at, and may be in any encoding.
+            # Titles and other tags are ignored, and may be in any encoding.
             with av.open(
                 file, options={"format_whitelist": DEMUXERS}, metadata_errors="replace"
             ) as container:
@@ -167,7 +162,7 @@ def _opened(content: Path | bytes, most_pixels: int) -> Iterator[tuple[BinaryIO,
 def _decoded(
     container: Any, stream: Any, most_pixels: int, most_frames: int | None
 ) -> Iterator[Any]:
-    """Frames in the order of showing; one that is broken or of another size ends in BadMedia."""
+    """Frames in display order; BadMedia if one is broken or of another size."""
     import av
 
     number, size = 0, None
@@ -195,9 +190,9 @@ def _check_size(width: int, height: int, most_pixels: int) -> None:
 
 
 def _pixels(frame: Any) -> ByteArray:
-    """RGB (h, w, 3), turned as a player would turn it."""
+    """RGB (h, w, 3), rotated as a player would show it."""
     pixels: ByteArray = frame.to_ndarray(format="rgb24")
-    # Quarter turns against the clock; other angles are not for us to interpolate.
+    # Quarter turns, anticlockwise; other angles would need interpolation and are ignored.
     return np.ascontiguousarray(np.rot90(pixels, round(frame.rotation / 90) % 4))
 
 

@@ -1,4 +1,4 @@
-"""Clips written as video: the container that was asked for, without sound and without metadata."""
+"""Clips to video files, without sound and without metadata."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from withhold.core.errors import UserError
+from withhold.media.optional import needed
 from withhold.records.samples import BadMedia, Clip
 
 _H264 = ("libx264", {"crf": "18"})
 _MPEG4 = ("mpeg4", {"qmin": "2", "qmax": "4"})
 _VP8 = ("libvpx", {"crf": "6", "b": "8M", "deadline": "good", "cpu-used": "4"})
-# suffix: the container as the library calls it, the codec and its settings
+# suffix: the library's name of the container, the codec and its settings
 _WRITTEN = {
     ".mp4": ("mp4", *_H264),
     ".m4v": ("mp4", *_H264),
@@ -29,15 +29,10 @@ def encode_clip(clip: Clip, suffix: str) -> bytes:
     """The bytes of a video file; the same clip gives the same bytes.
 
     H.264 (crf 18) in .mp4, .m4v, .mov and .mkv, MPEG-4 part 2 in .avi, VP8 in .webm. Colour is
-    kept at half the resolution (yuv420p), which wants even sides: H.264 of an odd size is written
-    at full colour resolution (yuv444p) instead, for no pixel is to be added or lost.
+    kept at half the resolution (yuv420p), which needs even sides. H.264 of an odd size is written
+    at full colour resolution (yuv444p) instead, so that no pixel is added or lost.
     """
-    try:
-        import av
-    except ImportError as error:
-        raise UserError(
-            'video needs the package av: pip install "withhold[media]" -c constraints.txt'
-        ) from error
+    av = needed("av", by="video")
     if suffix.lower() not in _WRITTEN:
         raise BadMedia(f"video is not written as '{suffix}', only as {', '.join(_WRITTEN)}")
     if clip.frames.size == 0:
@@ -54,7 +49,7 @@ def encode_clip(clip: Clip, suffix: str) -> bytes:
             stream.width, stream.height = width, height
             stream.pix_fmt = "yuv444p" if odd else "yuv420p"
             stream.options = settings
-            stream.codec_context.thread_count = 1  # else the bytes depend on the machine
+            stream.codec_context.thread_count = 1  # otherwise the bytes depend on the machine
             for pixels in clip.frames:
                 frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), format="rgb24")
                 container.mux(stream.encode(frame))

@@ -1,8 +1,8 @@
 """Image files to RGB pixels (h, w, 3) and back, with Pillow.
 
-The size is read from the header and judged before any pixel is decoded, so that a small file
-that says it is 30,000 x 30,000 costs nothing. Colour profiles are not applied; what is
-transparent is laid over white; of a moving picture the first frame is taken.
+The size is read from the header and checked before any pixel is decoded, so that a small file
+that claims 30,000 x 30,000 pixels costs nothing. Colour profiles are not applied, transparency is
+laid over white, and of an animation the first frame is taken.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import io
 import os
 import re
 import warnings
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -19,20 +21,13 @@ import numpy as np
 
 from withhold.core.errors import UserError
 from withhold.core.safe_read import open_regular
+from withhold.media.optional import needed
 from withhold.records.samples import BadMedia, ByteArray, FloatArray, Picture
 
 Resampling = Literal["nearest", "bilinear", "bicubic", "box", "lanczos"]
-# Only these of Pillow's readers: others start programs (EPS).
-_READERS = {
-    "JpegImagePlugin": "JpegImageFile",
-    "PngImagePlugin": "PngImageFile",
-    "BmpImagePlugin": "BmpImageFile",
-    "GifImagePlugin": "GifImageFile",
-    "WebPImagePlugin": "WebPImageFile",
-    "TiffImagePlugin": "TiffImageFile",
-    "PpmImagePlugin": "PpmImageFile",
-    "AvifImagePlugin": "AvifImageFile",
-}
+LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # the weights of red, green and blue
+# Only these readers of Pillow are used: others start programs (EPS).
+_READERS = ("Jpeg", "Png", "Bmp", "Gif", "WebP", "Tiff", "Ppm", "Avif")
 _JPEG: dict[str, Any] = {"format": "JPEG", "quality": 95, "subsampling": 0}
 _TIFF = {"format": "TIFF", "compression": "tiff_adobe_deflate"}
 _PPM = {"format": "PPM"}
@@ -51,9 +46,9 @@ _FORMATS: dict[str, dict[str, Any]] = {
 def decode_picture(
     content: Path | bytes | Picture, *, most_pixels: int = 50_000_000, least: int = 2
 ) -> Picture:
-    """The picture in a file or in bytes, turned as its EXIF says; BadMedia where there is none.
+    """The picture in a file or in bytes, rotated as its EXIF says; BadMedia if there is none.
 
-    More than `most_pixels`, or a side shorter than `least`, is refused.
+    A picture of more than `most_pixels`, or with a side shorter than `least`, is refused.
     """
     if isinstance(content, Picture):
         height, width = content.pixels.shape[:2]
@@ -63,7 +58,7 @@ def decode_picture(
     if isinstance(content, bytes):
         return _decode(io.BytesIO(content), len(content), most_pixels, least)
     try:
-        # Reading a pipe or a device would wait for ever.
+        # Reading a pipe or a device would block for ever.
         with open_regular(content) as file:
             return _decode(file, os.fstat(file.fileno()).st_size, most_pixels, least)
     except OSError as error:
@@ -90,7 +85,7 @@ def encode_picture(picture: Picture, suffix: str) -> bytes:
 def resized(
     pixels: ByteArray, height: int, width: int, *, how: Resampling = "bilinear"
 ) -> ByteArray:
-    """Pixels (h, w, 3) or (h, w) at another size; smaller ones are averages, not samples."""
+    """Pixels (h, w, 3) or (h, w) at another size; reduced by averages, not by sampling."""
     if pixels.shape[:2] == (height, width):
         return pixels
     pillow = _pillow()
@@ -99,15 +94,15 @@ def resized(
 
 
 def sized_between(pixels: ByteArray, *, least: int, most: int) -> ByteArray:
-    """Pixels with a shorter side of at least `least`, but none over `most`; the shape stays."""
+    """Resize so that the shorter side is at least `least` and none is over `most`; same shape."""
     height, width = pixels.shape[:2]
     scale = min(max(1.0, least / min(height, width)), most / max(height, width))
     return resized(pixels, max(round(height * scale), 1), max(round(width * scale), 1))
 
 
 def grey(pixels: ByteArray) -> FloatArray:
-    """Luma (h, w) in 0 to 255: 0.299 R + 0.587 G + 0.114 B."""
-    out: FloatArray = pixels.astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)
+    """Luma (..., h, w) in 0 to 255 of pixels (..., h, w, 3)."""
+    out: FloatArray = pixels.astype(np.float32) @ LUMA
     return out
 
 
@@ -116,18 +111,18 @@ def _decode(file: BinaryIO, size: int, most_pixels: int, least: int) -> Picture:
         raise BadMedia("the file is empty")
     readers = _readers()
     _silence()
-    image = next(
-        (found for reader in readers if (found := _opened(reader, file)) is not None), None
-    )
+    opened = (_opened(reader, file) for reader in readers)
+    image = next((found for found in opened if found is not None), None)
     if image is None:
         raise BadMedia("not a picture, or its header is damaged")
     with image:
         width, height = image.size
         _check_size(width, height, most_pixels, least)
-        # A reader raises whatever the damage led it to: none of it is to stop a run.
+        # Damage can make a reader raise any exception; none of them may stop a run.
         try:
             image.load()
-            return Picture(np.array(_turned(_rgb(image), _orientation(image))))
+            _turn(image)
+            return Picture(np.array(_rgb(image)))
         except BadMedia:
             raise
         except Exception as error:
@@ -138,7 +133,7 @@ def _decode(file: BinaryIO, size: int, most_pixels: int, least: int) -> Picture:
 
 
 def _opened(reader: Any, file: BinaryIO) -> Any:
-    """The file as this reader sees it, its header read; None where it is of another format."""
+    """The file as this reader opens it, header read; None if it has another format."""
     file.seek(0)
     try:
         return reader(file, "")
@@ -172,61 +167,37 @@ def _rgb(image: Any) -> Any:
 def _eight_bits(values: Any) -> ByteArray:
     """Grey of more than 8 bits: 0 to 65535 in integers, 0 to 1 in floats; Pillow only clips it."""
     top = 1.0 if values.dtype.kind == "f" else 65535.0
-    # The range of other numbers (depths, heights) is not known, and guessing would be a feature.
+    # The range of other numbers (depths, heights) is unknown; a guess would be a feature.
     if not (values.min() >= 0 and values.max() <= top):
         raise BadMedia(f"its grey values are not between 0 and {top:g}")
     out: ByteArray = np.rint(values.astype(np.float64) * (255 / top)).astype(np.uint8)
     return out
 
 
-def _orientation(image: Any) -> int:
-    """How EXIF says it is turned, 1 to 8; asked after loading, when Pillow has turned a TIFF."""
-    try:
-        return int(image.getexif().get(0x0112, 1))
-    except Exception:  # damaged EXIF; the picture itself may be whole
-        return 1
+def _turn(image: Any) -> None:
+    """Rotate as EXIF says; after loading, when Pillow has already rotated a TIFF."""
+    # Damaged EXIF may raise anything; the picture itself may be whole.
+    with suppress(Exception):
+        import_module("PIL.ImageOps").exif_transpose(image, in_place=True)
 
 
-def _turned(image: Any, orientation: int) -> Any:
-    turn = _pillow().Transpose
-    needed = {
-        2: turn.FLIP_LEFT_RIGHT,
-        3: turn.ROTATE_180,
-        4: turn.FLIP_TOP_BOTTOM,
-        5: turn.TRANSPOSE,
-        6: turn.ROTATE_270,
-        7: turn.TRANSVERSE,
-        8: turn.ROTATE_90,
-    }.get(orientation)
-    return image if needed is None else image.transpose(needed)
-
-
-@cache
 def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise UserError(
-            "reading pictures needs the package Pillow:"
-            ' pip install "withhold[media]" -c constraints.txt'
-        ) from error
-    return Image
+    return needed("PIL.Image", by="reading pictures", package="Pillow")
 
 
 @cache
 def _readers() -> tuple[Any, ...]:
-    """Used directly: `Image.open` warns of large pictures, and here they are refused."""
-    from importlib import import_module
-
-    _pillow()
-    return tuple(getattr(import_module(f"PIL.{m}"), of) for m, of in _READERS.items())
+    """Used directly: `Image.open` warns of large pictures, which are refused here."""
+    return tuple(
+        getattr(import_module(f"PIL.{name}ImagePlugin"), f"{name}ImageFile") for name in _READERS
+    )
 
 
 def _silence() -> None:
-    """Keep Pillow from warning of damaged headers: such a file is refused, or its pixels are whole.
+    """Silence Pillow's warnings of damaged headers: the file is refused, or its pixels are whole.
 
-    A lasting filter, as one for the time of a call is not safe where several threads decode; the
-    warning of decompression bombs is of another category and stays for whoever else uses Pillow.
+    The filter stays, since one for the time of a call is not safe if several threads decode. The
+    warning of decompression bombs is of another category and still reaches other users of Pillow.
     """
     ours = ("ignore", None, UserWarning, re.compile(r"PIL\."), 0)
     if ours not in warnings.filters:

@@ -11,12 +11,13 @@ import numpy as np
 
 from withhold.core.errors import UserError
 from withhold.core.safe_read import check_regular
+from withhold.media.optional import needed
 from withhold.records.samples import BadMedia, FloatArray, Sound
 
-# Samples a channel that are decoded or encoded at once: a file of many channels stays small in
-# memory, and the Vorbis encoder overruns its stack on a long sound given in one piece.
+# Samples per channel that are decoded or encoded at once. This bounds the memory of a file with
+# many channels, and the Vorbis encoder overruns its stack on a long sound in one piece.
 _BLOCK = 1 << 16
-_SLOWEST, _FASTEST = 1_000, 768_000  # samples a second: outside, a header is not to be believed
+_SLOWEST, _FASTEST = 1_000, 768_000  # samples a second; a header that says otherwise is damaged
 # An hour at 48,000 a second. Silence packs well: an hour at 768,000 is 11 GB from a few megabytes.
 _MOST_SAMPLES = 3600 * 48_000
 _UNKNOWN = 1 << 62  # frames, where a header does not say how many there are
@@ -27,7 +28,7 @@ _FORMATS = {
 }  # fmt: skip
 _FLOATS = ("FLOAT", "DOUBLE")
 _LOUDEST = 1e6  # a float file may hold anything; more than this overflows a power spectrum
-# What libsndfile notes where a part of a file is shorter than its header says.
+# libsndfile's note on a part of a file that is shorter than its header says.
 _SHORT = re.compile(r"^\s*(?:data|SSND|Data Size|riff)\s*: (\d+) \(should be (\d+)\)", re.M)
 
 
@@ -35,11 +36,11 @@ def decode_sound(content: Path | bytes | Sound, *, most_seconds: float = 3600) -
     """Mono samples at the rate of the file; channels are averaged.
 
     The header is read first, and a sound longer than `most_seconds` is refused before it is
-    decoded. Whatever else cannot be used (empty, cut off, not sound, NaN) raises BadMedia too.
+    decoded. Other unusable files (empty, truncated, not sound, NaN) raise BadMedia too.
     """
     if isinstance(content, Sound):
         return _checked(content.samples, content.rate, most_seconds)
-    sf = _soundfile()
+    sf = needed("soundfile", by="sound")
     source, size = _opened(content)
     if size == 0:
         raise BadMedia("the file is empty")
@@ -60,10 +61,7 @@ def resampled(sound: Sound, rate: int) -> Sound:
     """The same sound with `rate` samples a second (band-limited, soxr HQ)."""
     if rate == sound.rate:
         return sound
-    try:
-        import soxr
-    except ImportError as error:
-        raise _needs("soxr") from error
+    soxr = needed("soxr", by="sound")
     samples = soxr.resample(sound.samples, sound.rate, rate, quality="HQ")
     if len(samples) == 0:
         raise BadMedia(f"the sound is too short for {rate} samples a second")
@@ -71,12 +69,12 @@ def resampled(sound: Sound, rate: int) -> Sound:
 
 
 def encode_sound(sound: Sound, like: Path | bytes | None, suffix: str) -> bytes:
-    """A file of the format that `suffix` names, with the coding of `like` where it can be had.
+    """A file of the format that `suffix` names, with the coding of `like` if the format has it.
 
-    Nothing of `like` but its coding is taken over: no tag, no cover, no time of recording. (The
-    number that an Ogg stream carries is drawn anew at every call; other formats give equal bytes.)
+    Only the coding is taken from `like`: no tag, no cover, no time of recording. (An Ogg stream
+    gets a new random serial number at every call; other formats give equal bytes.)
     """
-    sf = _soundfile()
+    sf = needed("soundfile", by="sound")
     form = _FORMATS.get(suffix.lower())
     if form is None:
         raise UserError(f"sound cannot be written as '{suffix}' (it can as {', '.join(_FORMATS)})")
@@ -136,18 +134,18 @@ def _check_length(frames: int, rate: int, most_seconds: float) -> None:
 
 def _check_whole(file: Any, content: Path | bytes, stated: int, read: int) -> None:
     """Refuse a file that ends before its sound does."""
-    # Without an index, the length of an MP3 is a guess from its size.
+    # The length of an MP3 without an index is estimated from its size.
     slack = max(4608, stated // 100) if "MPEG" in file.subtype or file.format == "MP3" else 0
     short = stated < _UNKNOWN and read < stated - slack
     for said, there in _SHORT.findall(file.extra_info):
-        # A recorder that writes to a pipe cannot go back, and leaves the largest size there is.
+        # A recorder that writes to a pipe cannot go back, and leaves the largest possible size.
         short |= int(there) + 8 < int(said) < 0x7FFF0000
     if short or (file.format == "OGG" and not _ogg_ends(content)):
         raise BadMedia("the file is cut off before its sound ends")
 
 
 def _ogg_ends(content: Path | bytes) -> bool:
-    """Whether the last page of an Ogg file is whole and says that it is the last."""
+    """Whether the last page of an Ogg file is complete and marked as the last."""
     longest = 65_307
     if isinstance(content, bytes):
         tail = content[-longest:]
@@ -163,11 +161,11 @@ def _ogg_ends(content: Path | bytes) -> bool:
 
 
 def _opened(content: Path | bytes) -> tuple[Any, int]:
-    """What soundfile opens, and its size in bytes."""
+    """The argument for soundfile, and the size in bytes."""
     if isinstance(content, bytes):
         return io.BytesIO(content), len(content)
     try:
-        # Opening a pipe would wait for ever, and libsndfile says "System error" to all of them.
+        # Opening a pipe would block for ever, and libsndfile reports only "System error".
         found = check_regular(content)
     except OSError as error:
         raise BadMedia(f"the file cannot be read: {error.strerror or error}") from error
@@ -184,26 +182,12 @@ def _coding(like: Path | bytes | None, sf: Any) -> str:
 
 
 def _without_time(data: bytes) -> bytes:
-    """A file of floats carries its peak and the second it was written; the latter is blanked."""
+    """A file of floats stores its peak and the time of writing; the time is set to zero."""
     at = data.find(b"PEAK", 0, 256)
     return data if at < 0 else data[: at + 12] + bytes(4) + data[at + 16 :]
 
 
 def _words(error: Any) -> str:
     text = str(error.error_string).removeprefix("Error : ").strip().rstrip(".")
-    # What libsndfile says where its MP3 decoder gives up on bytes that are anything at all.
+    # What libsndfile says if its MP3 decoder fails on arbitrary bytes.
     return "Format not recognised" if "possibly a pipe" in text else text
-
-
-def _soundfile() -> Any:
-    try:
-        import soundfile
-    except (ImportError, OSError) as error:  # OSError: the package without its library
-        raise _needs("soundfile") from error
-    return soundfile
-
-
-def _needs(package: str) -> UserError:
-    return UserError(
-        f'sound needs the package {package}: pip install "withhold[media]" -c constraints.txt'
-    )

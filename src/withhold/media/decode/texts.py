@@ -11,7 +11,7 @@ MOST_BYTES = 2**20
 
 
 def decode_text(content: Path | bytes | str) -> str:
-    """The text of a file; what is no UTF-8 is refused."""
+    """The text of a file; bytes that are not UTF-8 are refused."""
     text = content if isinstance(content, str) else _decoded(content)
     if not text.strip():
         raise BadMedia("it is empty")
@@ -21,7 +21,7 @@ def decode_text(content: Path | bytes | str) -> str:
 def _decoded(content: Path | bytes) -> str:
     try:
         if isinstance(content, Path):
-            with open_regular(content) as file:  # reading a pipe would wait for ever
+            with open_regular(content) as file:  # reading a pipe would block for ever
                 content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise BadMedia(f"it cannot be read: {error.strerror or error}") from error
@@ -30,4 +30,4 @@ def _decoded(content: Path | bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadMedia(f"it is no UTF-8 text (byte {error.start})") from error
+        raise BadMedia(f"it is not UTF-8 text (byte {error.start})") from error

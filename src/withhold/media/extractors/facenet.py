@@ -1,7 +1,7 @@
 """FaceNet (Schroff et al., 2015) as MaSS uses it for faces: x = f((pixel - 127.5) / 128), |x| = 1.
 
-The picture is made 160 x 160 and the network is Inception-ResNet v1. The weights are the user's:
-facenet-pytorch publishes those trained on VGGFace2 and on CASIA-WebFace as torch files.
+The picture is resized to 160 x 160 and the network is Inception-ResNet v1. The user supplies the
+weights: facenet-pytorch publishes those trained on VGGFace2 and on CASIA-WebFace as torch files.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class FaceNet(Extractor):
     config_type = FaceNetConfig
     config: FaceNetConfig
     batch = 16
+    dimension = 512
 
     def __init__(self, config: ExtractorConfig | None = None) -> None:
         super().__init__(config)
@@ -55,18 +56,8 @@ class FaceNet(Extractor):
             )
         self._network = InceptionResnetV1().eval().requires_grad_(False)
         load_into(self._network, self.config.weights, ignore=("logits.",))
-        self._fingerprint = file_hash(Path(self.config.weights))
+        self.fingerprint = file_hash(Path(self.config.weights))
         self._detector = FaceDetector() if self.config.faces == "found" else None
-
-    @property
-    def dimension(self) -> int:
-        """Length of a feature vector."""
-        return 512
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the file of weights."""
-        return self._fingerprint
 
     def prepare(self, sample: Sample) -> Prepared:
         """The face, (3, 160, 160), about -1 to 1."""
@@ -83,7 +74,7 @@ class FaceNet(Extractor):
 
 
 def _face(pixels: ByteArray, detector: FaceDetector) -> ByteArray:
-    """What the surest box shows."""
+    """The part of the picture in the most probable box."""
     found = detector.boxes(pixels)
     if len(found) == 0:
         raise BadMedia("no face found")

@@ -7,9 +7,9 @@
     m  square root of the mean change of grey between frames, per quarter     4*6*8     = 192
     h  square root of the share of pixels in each of 4*4*4 colours            4*4*4     =  64
 
-Every part is L2-normalised, so each weighs a quarter of the whole, and so is the whole. Scene and
-clothes are in a and h, who moves and how in c and m. The square roots keep one bright spot (one
-fast hand) from hiding all the rest.
+Every part is L2-normalised, so each weighs a quarter, and then the whole. Scene and clothes are in
+a and h, movements in c and m. The square roots keep one bright spot (one fast hand) from hiding
+the rest.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from withhold.media.decode.pictures import LUMA
 from withhold.media.extractors.extractor import Extractor, Prepared, unit
 from withhold.media.frames import frames_of, resize_frames
 from withhold.records.samples import FloatArray, Sample
 
 _ROWS, _COLUMNS, _QUARTERS, _LEVELS = 6, 8, 4, 4
-_GREY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 class FrameStats(Extractor):
@@ -35,12 +35,7 @@ class FrameStats(Extractor):
     source = "none: it is computed, not learned"
     licence = "none needed"
     batch = 64
-
-    @property
-    def dimension(self) -> int:
-        """Length of a feature vector."""
-        cells = _ROWS * _COLUMNS
-        return 3 * cells + _QUARTERS * 3 * cells + _QUARTERS * cells + _LEVELS**3
+    dimension = (3 + _QUARTERS * 3 + _QUARTERS) * _ROWS * _COLUMNS + _LEVELS**3
 
     def prepare(self, sample: Sample) -> Prepared:
         """Frames (16, 24, 32, 3) in 0..1."""
@@ -57,8 +52,8 @@ def _statistics(frames: FloatArray) -> FloatArray:
     cells = frames.reshape(len(frames), _ROWS, 4, _COLUMNS, 4, 3).mean(axis=(2, 4))
     quarters = cells.reshape(_QUARTERS, -1, _ROWS, _COLUMNS, 3).mean(axis=1)
     scene = quarters.mean(axis=0)
-    # Of 16 frames there are 15 changes; the first stands for the one before it too.
-    change = np.abs(np.diff(frames @ _GREY, axis=0))
+    # 16 frames have 15 changes; the first counts twice.
+    change = np.abs(np.diff(frames @ LUMA, axis=0))
     change = np.concatenate([change[:1], change])
     motion = change.reshape(_QUARTERS, -1, _ROWS, 4, _COLUMNS, 4).mean(axis=(1, 3, 5))
     level = np.minimum((frames * _LEVELS).astype(np.int64), _LEVELS - 1)

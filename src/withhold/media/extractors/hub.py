@@ -1,7 +1,7 @@
 """Networks that the transformers library knows, from a folder or from the model hub.
 
 No code of a checkpoint is run (`trust_remote_code` is off, torch files are read with
-`weights_only`), and nothing is asked of the network unless the user says `download`.
+`weights_only`), and nothing is downloaded unless the user says `download`.
 """
 
 from __future__ import annotations
@@ -11,36 +11,44 @@ import json
 import os
 import pickle
 import re
-from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import safetensors
 import torch
 
 from withhold.core.errors import UserError
-from withhold.media.extractors.extractor import Extractor
+from withhold.learn.nets.device import pick_device
+from withhold.media.extractors.extractor import Extractor, ExtractorConfig, WeightsConfig
+from withhold.media.optional import needed
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-# Parameters that a checkpoint may lack, since no feature comes out of them: the head on the first
-# token, and the vector that stands for hidden frames in training.
+# Parameters that a checkpoint may lack, since no feature depends on them: the head on the first
+# token, and the vector that replaces hidden frames in training.
 _UNUSED = ("pooler.", "masked_spec_embed")
 
 
 class HubExtractor(Extractor):
-    """An extractor whose network `load_pretrained` made: it says its own width and fingerprint."""
+    """An extractor with a network of transformers; its width is the length of a feature vector."""
 
-    @cached_property
-    @abstractmethod
-    def _loaded(self) -> tuple[Any, str]:
-        """The network and its fingerprint, loaded when first asked for."""
+    config_type: ClassVar[type[ExtractorConfig]] = WeightsConfig
+    default: ClassVar[str | None] = None  # the weights, where the user names none
+    model_class: ClassVar[str] = "AutoModel"
 
-    @property
-    def _network(self) -> Any:
-        return self._loaded[0]
+    def __init__(self, config: ExtractorConfig | None = None) -> None:
+        super().__init__(config)
+        # A network of any class: torch knows nothing of its config.
+        network: Any
+        network, self.fingerprint = load_pretrained(
+            self._where(),
+            default=None,
+            download=self._download,
+            extractor=self.name,
+            model_class=self._model_class(),
+        )
+        self._network = network.to(pick_device())
 
     @property
     def dimension(self) -> int:
@@ -48,9 +56,19 @@ class HubExtractor(Extractor):
         return int(self._network.config.hidden_size)
 
     @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the network's tensors."""
-        return self._loaded[1]
+    def _download(self) -> bool:
+        return isinstance(self.config, WeightsConfig) and self.config.download
+
+    def _where(self) -> str:
+        """The folder of the weights, or their name on the hub."""
+        assert isinstance(self.config, WeightsConfig)
+        return resolve(self.config.weights, default=self.default, extractor=self.name)
+
+    def _model_class(self) -> str:
+        return self.model_class
+
+    def _processor_settings(self) -> dict[str, Any]:
+        return load_processor_settings(self._where(), download=self._download)
 
 
 def load_pretrained(
@@ -82,13 +100,13 @@ def load_pretrained(
             f"the weights '{where}' of {extractor} do not fit its config.json: '{name}' is"
             f" {tuple(stored)}, not {tuple(wanted)}"
         )
-    missing = sorted(name for name in report["missing_keys"])
-    needed = [name for name in missing if not name.startswith(_UNUSED)]
-    if needed:
+    missing = sorted(report["missing_keys"])
+    lacking = [name for name in missing if not name.startswith(_UNUSED)]
+    if lacking:
         # transformers would fill them at random, with other features at every start.
         raise UserError(
-            f"the weights '{where}' of {extractor} lack '{needed[0]}'"
-            f" ({len(needed)} missing in all); they are of another network"
+            f"the weights '{where}' of {extractor} lack '{lacking[0]}'"
+            f" ({len(lacking)} missing in all); they are of another network"
         )
     if any(name.startswith("pooler.") for name in missing):
         network.pooler = None
@@ -98,7 +116,7 @@ def load_pretrained(
 
 
 def load_processor_settings(weights: str, *, download: bool) -> dict[str, Any]:
-    """What `preprocessor_config.json` says (mean, size, do_normalize, …); {} without one.
+    """The contents of `preprocessor_config.json` (mean, size, do_normalize, …); {} without one.
 
     Newer checkpoints keep the same in `processor_config.json`, one level down.
     """
@@ -144,14 +162,8 @@ def resolve(weights: str | None, *, default: str | None, extractor: str) -> str:
 
 @contextmanager
 def reading(where: str, *, download: bool, extractor: str) -> Iterator[Any]:
-    """Gives transformers, silent, and turns what it raises into one line for the user."""
-    try:
-        import transformers
-    except ImportError as error:
-        raise UserError(
-            f"{extractor} needs the package transformers:"
-            ' pip install "withhold[media]" -c constraints.txt'
-        ) from error
+    """The silenced module transformers; its exceptions become one line for the user."""
+    transformers = needed("transformers", by=extractor)
     local = Path(where).is_dir()
     try:
         with _silent(transformers.utils.logging):
@@ -190,8 +202,8 @@ def tensors_hash(tensors: dict[str, torch.Tensor]) -> str:
 
 @contextmanager
 def _silent(logging: Any) -> Iterator[None]:
-    """Without the library's bars and reports; the caller's settings are given back."""
-    # Else the hub is asked, in the background, to convert a checkpoint that is not safetensors.
+    """Without the library's bars and reports; restores the caller's settings."""
+    # Otherwise transformers asks the hub to convert a checkpoint that is not safetensors.
     os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity(logging.CRITICAL)

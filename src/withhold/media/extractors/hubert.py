@@ -2,31 +2,30 @@
 
     x = n(mean over t of h_t),  h: (t, d) a hidden layer of HuBERT, the last unless named
 
-The sound is brought to 16 kHz and cut or zero-padded to 30,000 samples, the zeros being part of
-what the network sees and of the mean; d is 768 (base) or 1024 (large). Where the checkpoint was
-trained on input of zero mean and unit variance, the 30,000 samples are standardised together.
+The sound is resampled to 16 kHz and cut or zero-padded to 30,000 samples; the network sees the
+zeros, and the mean includes them. d is 768 (base) or 1024 (large). If the checkpoint was trained on
+input of zero mean and unit variance, the 30,000 samples are standardised together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
 from pydantic import Field
 
 from withhold.core.errors import UserError
-from withhold.learn.nets.device import pick_device
 from withhold.media.decode.sounds import resampled
 from withhold.media.extractors.extractor import (
+    ExtractorConfig,
     FloatArray,
     Prepared,
     WeightsConfig,
     unit,
 )
-from withhold.media.extractors.hub import HubExtractor, load_pretrained, load_processor_settings
+from withhold.media.extractors.hub import HubExtractor
 from withhold.records.samples import Sample, Sound
 
 _RATE = 16_000
@@ -52,14 +51,22 @@ class HubertBase(HubExtractor):
     source = "facebook/hubert-base-ls960 of the model hub, or a folder"
     licence = "Apache-2.0"
     config_type = HubertConfig
-    batch = 8
-    default: ClassVar[str] = "facebook/hubert-base-ls960"
-    standardised: ClassVar[bool] = False  # where the checkpoint does not say
-
     config: HubertConfig
+    batch = 8
+    default = "facebook/hubert-base-ls960"
+    model_class = "HubertModel"
+    standardised: ClassVar[bool] = False  # unless the checkpoint says otherwise
+
+    def __init__(self, config: ExtractorConfig | None = None) -> None:
+        super().__init__(config)
+        layer, layers = self.config.layer, int(self._network.config.num_hidden_layers)
+        if layer is not None and layer > layers:
+            raise UserError(f"{self.name} has no layer {layer}: its layers are 0 to {layers}")
+        settings = self._processor_settings()
+        self._standardised = bool(settings.get("do_normalize", self.standardised))
 
     def prepare(self, sample: Sample) -> Prepared:
-        """The sound cut or padded, and standardised where the network wants it."""
+        """The sound cut or padded, and standardised if the network was trained so."""
         assert isinstance(sample, Sound)
         wave = resampled(sample, _RATE).samples[: self.config.samples]
         wave = np.pad(wave, (0, self.config.samples - len(wave)))
@@ -70,33 +77,11 @@ class HubertBase(HubExtractor):
     def forward(self, prepared: Sequence[Prepared]) -> FloatArray:
         """The mean over time of a hidden layer, of unit length."""
         layer, network = self.config.layer, self._network
-        waves = torch.from_numpy(np.stack(prepared)).to(pick_device())
+        waves = torch.from_numpy(np.stack(prepared)).to(network.device)
         with torch.inference_mode():
             out = network(waves, output_hidden_states=layer is not None)
             hidden = out.last_hidden_state if layer is None else out.hidden_states[layer]
             return unit(hidden.mean(dim=1).cpu().numpy())
-
-    @cached_property
-    def _loaded(self) -> tuple[Any, str]:
-        network, fingerprint = load_pretrained(
-            self.config.weights,
-            default=self.default,
-            download=self.config.download,
-            extractor=self.name,
-            model_class="HubertModel",
-        )
-        layers = int(network.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
-        if self.config.layer is not None and self.config.layer > layers:
-            raise UserError(
-                f"{self.name} has no layer {self.config.layer}: its layers are 0 to {layers}"
-            )
-        return network.to(pick_device()), fingerprint
-
-    @cached_property
-    def _standardised(self) -> bool:
-        weights = self.config.weights or self.default
-        settings = load_processor_settings(weights, download=self.config.download)
-        return bool(settings.get("do_normalize", self.standardised))
 
 
 class HubertLarge(HubertBase):

@@ -1,7 +1,7 @@
-"""Any network for pictures that transformers knows: ViT, DINOv2, CLIP's picture half, ResNet, …
+"""Any network for pictures in transformers: ViT, DINOv2, the picture half of CLIP, ResNet, …
 
-x is one vector a picture: of the class token, the mean over the patches, or what the network
-itself makes of them (`pool`), after its last or an earlier block (`layer`).
+x is one vector per picture: the class token, the mean over the patches, or the network's own
+pooled vector (`pool`), after its last or an earlier block (`layer`).
 """
 
 from __future__ import annotations
@@ -16,19 +16,13 @@ from torch import Tensor
 
 from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import (
-    Extractor,
     ExtractorConfig,
     FloatArray,
     Prepared,
     WeightsConfig,
 )
-from withhold.media.extractors.hub import (
-    load_pretrained,
-    load_processor_settings,
-    reading,
-    resolve,
-)
-from withhold.media.extractors.image_input import ImageInput
+from withhold.media.extractors.hub import HubExtractor, reading
+from withhold.media.extractors.image_input import ImageInput, image_side
 from withhold.records.samples import Picture, Sample
 
 # Of networks for pictures and text, the half for pictures.
@@ -37,18 +31,18 @@ _CLASS_TOKENS = ("cls_token", "class_embedding", "distillation_token")
 
 
 class ImageModelConfig(WeightsConfig):
-    """Which network, and what of it."""
+    """Which network, and which of its outputs."""
 
     layer: int | None = Field(
         None,
-        description="block whose output is taken (0 the embeddings, -1 the last), else the end",
+        description="block whose output is taken (0 the embeddings, -1 the last); None: the end",
     )
     pool: Literal["auto", "cls", "mean"] = Field(
         "auto", description="the network's own way, its class token, or the mean over the picture"
     )
 
 
-class ImageModel(Extractor):
+class ImageModel(HubExtractor):
     """Features of a network by folder or by name on the hub."""
 
     name = "image-model"
@@ -62,35 +56,25 @@ class ImageModel(Extractor):
 
     def __init__(self, config: ExtractorConfig | None = None) -> None:
         super().__init__(config)
-        where = resolve(self.config.weights, default=None, extractor=self.name)
-        download = self.config.download
-        with reading(where, download=download, extractor=self.name) as transformers:
-            settings = transformers.AutoConfig.from_pretrained(
-                where, local_files_only=not download, trust_remote_code=False
-            )
-        self._network, self._fingerprint = load_pretrained(
-            where,
-            default=None,
-            download=download,
-            extractor=self.name,
-            model_class=_HALVES.get(settings.model_type, "AutoModel"),
-        )
         self._input = ImageInput.from_settings(
-            load_processor_settings(where, download=download), side=_side(self._network.config)
+            self._processor_settings(), side=image_side(self._network.config)
         )
         names = {name.rpartition(".")[2] for name, _ in self._network.named_parameters()}
         self._class_tokens = sum(token in names for token in _CLASS_TOKENS)
-        self._dimension = self._try(where)
+        self._dimension = self._try()
 
     @property
     def dimension(self) -> int:
         """Length of a feature vector."""
         return self._dimension
 
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the weights."""
-        return self._fingerprint
+    def _model_class(self) -> str:
+        where = self._where()
+        with reading(where, download=self._download, extractor=self.name) as transformers:
+            settings = transformers.AutoConfig.from_pretrained(
+                where, local_files_only=not self._download, trust_remote_code=False
+            )
+        return _HALVES.get(settings.model_type, "AutoModel")
 
     def prepare(self, sample: Sample) -> Prepared:
         """The network's input, (3, h, w)."""
@@ -100,20 +84,20 @@ class ImageModel(Extractor):
     @torch.inference_mode()
     def forward(self, prepared: Sequence[Prepared]) -> FloatArray:
         """Raw features of a batch, (b, dimension)."""
-        pixels = torch.from_numpy(np.stack(prepared))
+        pixels = torch.from_numpy(np.stack(prepared)).to(self._network.device)
         wanted = {} if self.config.layer is None else {"output_hidden_states": True}
-        x: FloatArray = self._pooled(self._network(pixel_values=pixels, **wanted)).numpy()
+        x: FloatArray = self._pooled(self._network(pixel_values=pixels, **wanted)).cpu().numpy()
         return x
 
-    def _try(self, where: str) -> int:
-        """Run a grey picture through: its dimension, or why these weights will not do."""
+    def _try(self) -> int:
+        """The length of the features of a grey picture; an error says why there are none."""
         try:
             x = self.forward([self._input(np.full((64, 64, 3), 128, np.uint8))])
         except UserError:
             raise
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             line = str(error).strip().splitlines()[0]
-            raise UserError(f"'{where}' is no network for pictures: {line}") from error
+            raise UserError(f"'{self._where()}' is no network for pictures: {line}") from error
         return int(x.shape[1])
 
     def _pooled(self, out: Any) -> Tensor:
@@ -129,14 +113,14 @@ class ImageModel(Extractor):
             return hidden.mean(dim=(2, 3))
         if pool != "mean" and self._class_tokens:
             return hidden[:, 0]
-        # Tokens that stand for no part of the picture come first.
+        # The first tokens are not parts of the picture.
         extra = self._class_tokens + int(getattr(self._network.config, "num_register_tokens", 0))
         return hidden[:, extra:].mean(dim=1)
 
     def _pools_well(self, out: Any) -> bool:
         """Whether the network's own vector was trained with it.
 
-        A dense layer on the class token (ViT) served the training's last step or none at all.
+        A dense layer on the class token (ViT) served the last step of training, or no step.
         """
         dense = getattr(getattr(self._network, "pooler", None), "dense", None)
         return getattr(out, "pooler_output", None) is not None and dense is None
@@ -146,10 +130,3 @@ def _at(hidden: tuple[Tensor, ...], layer: int) -> Tensor:
     if not -len(hidden) <= layer < len(hidden):
         raise UserError(f"layer {layer}: the network has layers 0 to {len(hidden) - 1}")
     return hidden[layer]
-
-
-def _side(settings: Any) -> tuple[int, int]:
-    """Pictures' size (h, w) of a network's config; 224 where it takes any."""
-    side = getattr(settings, "image_size", None) or 224
-    height, width = side if isinstance(side, list | tuple) else (side, side)
-    return int(height), int(width)

@@ -3,8 +3,8 @@
 x = n(((mean over the frames of a segment of log(M |STFT|^2 + e)) - mu) / sigma)
 
 128 mel bands times 8 segments of equal share of the clip, log power, standardised with the
-statistics of the training clips, then L2-normalised. Segments that stretch with the clip make the
-feature a picture of the word, whatever its speed; a 64 ms window resolves the harmonics of a voice.
+statistics of the training clips, then L2-normalised. The segments stretch with the clip, so the
+feature describes the word at any speed; a 64 ms window resolves the harmonics of a voice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +20,17 @@ from pydantic import Field
 from torch import Tensor
 
 from withhold.learn.nets.device import core_count, threads
-from withhold.media.extractors.extractor import Extractor, ExtractorConfig, FloatArray, Prepared
+from withhold.media.decode.sounds import resampled
+from withhold.media.extractors.extractor import (
+    ExtractorConfig,
+    FloatArray,
+    Prepared,
+    StandardisedExtractor,
+)
 from withhold.records.samples import Sample, Sound
 
 IntArray = npt.NDArray[np.int64]
-# Samples transformed at once: their spectra fit in a core's cache, which is half of the speed.
+# Samples transformed at once. Their spectra fit in a core's cache, which doubles the speed.
 _SAMPLES = 160_000
 
 
@@ -41,8 +46,8 @@ class LogMelConfig(ExtractorConfig):
     hop_seconds: float = Field(0.016, gt=0, le=60)
 
 
-class LogMel(Extractor):
-    """The extractor; `mean` and `deviation` (d,) are None until they are known."""
+class LogMel(StandardisedExtractor):
+    """The extractor; prepared: (t,) samples."""
 
     name = "logmel"
     kind = "sound"
@@ -52,15 +57,6 @@ class LogMel(Extractor):
     config_type = LogMelConfig
     config: LogMelConfig
     batch = 128
-
-    def __init__(
-        self,
-        config: ExtractorConfig | None = None,
-        mean: FloatArray | None = None,
-        deviation: FloatArray | None = None,
-    ) -> None:
-        super().__init__(config)
-        self.mean, self.deviation = mean, deviation
 
     @property
     def rate(self) -> int:
@@ -78,17 +74,16 @@ class LogMel(Extractor):
         """With the rate of the first clip, where none is set."""
         if self.config.rate is not None or not isinstance(sample, Sound):
             return self
-        config = self.config.model_copy(update={"rate": sample.rate})
-        return LogMel(config, self.mean, self.deviation)
+        return LogMel(self.config.model_copy(update={"rate": sample.rate}))
+
+    def least_deviation(self, deviation: FloatArray) -> float:
+        """Less than digital silence varies."""
+        return 1e-3
 
     def prepare(self, sample: Sample) -> Prepared:
         """The waveform at the extractor's rate, (t,)."""
         if not isinstance(sample, Sound):
             raise TypeError("logmel takes sound")
-        if sample.rate == self.rate:
-            return sample.samples
-        from withhold.media.decode.sounds import resampled
-
         return resampled(sample, self.rate).samples
 
     def forward(self, prepared: Sequence[Prepared]) -> FloatArray:
@@ -102,45 +97,18 @@ class LogMel(Extractor):
                 wave[: lengths[row]] = prepared[row]
             out[rows] = self.log_power(waves, lengths[rows])
 
-        # One thread a batch, not many threads on each: a batch fits in a core's cache.
+        # One thread per batch instead of many threads on each: a batch fits in a core's cache.
         with threads(1), ThreadPoolExecutor(core_count()) as pool:
             for _ in pool.map(fill, _alike(lengths)):
                 pass
         return out
 
-    @property
-    def lacks_statistics(self) -> bool:
-        """Until mean and deviation of the training clips are known."""
-        return self.mean is None
-
-    def with_statistics(self, mean: FloatArray, deviation: FloatArray) -> LogMel:
-        """The same, knowing mean and deviation (d,) of the log powers of the training clips."""
-        # A band that never moves (digital silence) must not be divided by nothing.
-        return LogMel(self.config, mean, np.maximum(deviation, np.float32(1e-3)))
-
-    def finish(self, raw: FloatArray) -> FloatArray:
-        """Standardise and normalise log powers (n, d)."""
-        if self.mean is None or self.deviation is None:
-            raise RuntimeError("logmel has no statistics: call with_statistics() first")
-        x = (raw - self.mean) / self.deviation
-        x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
-        return x.astype(np.float32, copy=False)
-
     def log_power(self, waves: FloatArray, lengths: IntArray) -> FloatArray:
         """Mean log mel power per segment: (b, t) and lengths (b,) to (b, d)."""
-        # Zeros behind a short clip so that it fills one window.
-        short = max(len(self._window) - waves.shape[1], 0)
-        signal = torch.nn.functional.pad(torch.from_numpy(waves), (0, short))
-        out = np.empty((len(waves), self.dimension), np.float32)
-        step = max(_SAMPLES // signal.shape[1], 1)
-        for start in range(0, len(waves), step):
-            some = slice(start, start + step)
-            out[some] = self._log_power(signal[some], lengths[some])
-        return out
-
-    def _log_power(self, signal: Tensor, lengths: IntArray) -> FloatArray:
-        """The same for a few clips at least a window long, all at once."""
         width, hop = len(self._window), self._hop
+        # Zeros after a short clip, so that it fills one window.
+        short = max(width - waves.shape[1], 0)
+        signal = torch.nn.functional.pad(torch.from_numpy(waves), (0, short))
         pieces = signal.unfold(1, width, hop)  # (b, f, width)
         b, f = pieces.shape[:2]
         frames = torch.zeros(b, f, self._fft_size)
@@ -161,19 +129,6 @@ class LogMel(Extractor):
         out: FloatArray = mean.reshape(b, -1).numpy()
         return out
 
-    def state(self) -> dict[str, Any]:
-        """Settings and statistics, as JSON."""
-        if self.mean is None or self.deviation is None:
-            raise RuntimeError("logmel has no statistics")
-        known = {"mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
-        return super().state() | known
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> LogMel:
-        """The extractor that `state` describes."""
-        mean, deviation = (np.asarray(state[n], np.float32) for n in ("mean", "deviation"))
-        return cls(LogMelConfig.model_validate(state["config"]), mean, deviation)
-
     @cached_property
     def _hop(self) -> int:
         return max(round(self.config.hop_seconds * self.rate), 1)
@@ -184,7 +139,7 @@ class LogMel(Extractor):
 
     @cached_property
     def _fft_size(self) -> int:
-        # Twice the window, zero-padded: the lowest mel bands are narrower than a bin otherwise.
+        # Twice the window, zero-padded: otherwise the lowest mel bands are narrower than a bin.
         return 1 << (2 * len(self._window) - 1).bit_length()
 
     @cached_property
@@ -194,10 +149,7 @@ class LogMel(Extractor):
         top = 2595 * np.log10(1 + self.rate / 2 / 700)
         edges = 700 * (10 ** (np.linspace(0, top, self.config.bands + 2) / 2595) - 1)
         # No filter may fall between two bins.
-        half = np.maximum(np.diff(edges), bins[1])
-        up = (bins[:, None] - (edges[1:-1] - half[:-1])) / half[:-1]
-        down = ((edges[1:-1] + half[1:]) - bins[:, None]) / half[1:]
-        return torch.from_numpy(np.maximum(np.minimum(up, down), 0).astype(np.float32))
+        return torch.from_numpy(triangles(bins, edges, narrowest=bins[1]).astype(np.float32))
 
     @cached_property
     def _bands(self) -> list[tuple[int, int, Tensor]]:
@@ -208,6 +160,19 @@ class LogMel(Extractor):
             low, high = int(used[0]), int(used[-1]) + 1
             found.append((low, high, some[low:high].contiguous()))
         return found
+
+
+def triangles(
+    bins: npt.NDArray[np.float64], edges: npt.NDArray[np.float64], *, narrowest: float = 0.0
+) -> npt.NDArray[np.float64]:
+    """Filters (bins, bands) with peak 1 at each inner edge and 0 at its neighbours, all in Hz.
+
+    Neither slope of a filter is narrower than `narrowest`.
+    """
+    peak, half = edges[1:-1], np.maximum(np.diff(edges), narrowest)
+    up = (bins[:, None] - (peak - half[:-1])) / half[:-1]
+    down = ((peak + half[1:]) - bins[:, None]) / half[1:]
+    return np.maximum(np.minimum(up, down), 0)
 
 
 def _alike(lengths: IntArray) -> list[IntArray]:

@@ -3,32 +3,35 @@
     x = n(mean over t of h_t),  h: (t, 288) the last hidden state of the encoder of Moonshine tiny
 
 The encoder of a small English speech recogniser (Jeffries et al. 2024), eight bits a weight. It
-scales its eight-bit activations by the largest value of all it is given, so a second clip in the
-batch, or padding behind a clip, changes the features by far more than rounding (0.6 of a hidden
-value of 6): every clip runs alone, unpadded, one clip a core.
+scales its eight-bit activations by the largest value of its whole input, so a second clip in the
+batch, or padding after a clip, changes the features by far more than rounding (0.6 of a hidden
+value of 6). Every clip therefore runs alone and unpadded, one clip per core.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from withhold.core.errors import UserError
 from withhold.learn.nets.device import core_count
 from withhold.media.decode.sounds import resampled
-from withhold.media.extractors.extractor import Extractor, FloatArray, Prepared, unit
-from withhold.media.weights import PackageFile, file_hash
+from withhold.media.extractors.extractor import (
+    Extractor,
+    ExtractorConfig,
+    FloatArray,
+    Prepared,
+    unit,
+)
+from withhold.media.optional import needed
+from withhold.media.weights import PackageFile
 from withhold.records.samples import Sample, Sound
 
 _RATE = 16_000
 # The convolutions (127 wide every 64, 7 every 3, 3 every 2) give their first step at this length.
 _LEAST = 127 + 64 * (7 + 3 * (3 - 1) - 1)
-# Attention costs the square of the length; longer sound goes in equal pieces no longer than this.
+# Attention costs the square of the length; longer sound is cut into equal pieces of at most this.
 _MOST = 30 * _RATE
 
 _WEIGHTS = PackageFile(
@@ -45,19 +48,22 @@ class Moonshine(Extractor):
 
     name = "moonshine"
     kind = "sound"
-    takes = "sound at 16 kHz, all of it; shorter than 56 ms is zero-padded to that"
+    takes = "sound at 16 kHz, all of it; less than 56 ms is zero-padded"
     source = "Moonshine tiny, English, from moonshine-voice 0.0.65 of the package index"
     licence = _WEIGHTS.licence
+    dimension = 288
 
-    @property
-    def dimension(self) -> int:
-        """288."""
-        return 288
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the file of weights."""
-        return file_hash(self._file)
+    def __init__(self, config: ExtractorConfig | None = None) -> None:
+        super().__init__(config)
+        onnxruntime = needed("onnxruntime", by=self.name)
+        options = onnxruntime.SessionOptions()
+        # One thread per clip and one clip per core: a session's own threads gain less, and spin.
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(
+            str(_WEIGHTS.locate()), options, providers=["CPUExecutionProvider"]
+        )
+        self.fingerprint = _WEIGHTS.sha256
 
     def prepare(self, sample: Sample) -> Prepared:
         """Samples at 16 kHz, enough of them for one step."""
@@ -81,24 +87,3 @@ class Moonshine(Extractor):
         given = {"input_values": wave[None].astype(np.float32), "attention_mask": whole}
         hidden: FloatArray = self._session.run(["last_hidden_state"], given)[0][0]
         return hidden
-
-    @cached_property
-    def _file(self) -> Path:
-        return _WEIGHTS.locate()
-
-    @cached_property
-    def _session(self) -> Any:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise UserError(
-                'moonshine needs the package onnxruntime: pip install "withhold[media]"'
-                " -c constraints.txt"
-            ) from error
-        options = onnxruntime.SessionOptions()
-        # One thread a clip and a clip a core: a session's own threads gain less, and spin.
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        return onnxruntime.InferenceSession(
-            str(self._file), options, providers=["CPUExecutionProvider"]
-        )

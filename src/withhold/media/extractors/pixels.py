@@ -1,4 +1,4 @@
-"""Pixels as features: a picture made small, x = values in 0..1, row by row."""
+"""Pixels as features: a reduced picture, x = values in 0..1, row by row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from withhold.records.samples import Picture, Sample
 
 
 class PixelsConfig(ExtractorConfig):
-    """How small, and whether in colour."""
+    """The size, and whether in colour."""
 
     side: int = Field(32, ge=1, le=1024, description="pixels a side; the shape is not kept")
     grey: bool = Field(True, description="one value a pixel (luma) instead of three")

@@ -23,7 +23,7 @@ _WHERE = {
     "facenet": ("facenet", "FaceNet"),
     "image-model": ("image_model", "ImageModel"),
     "frame-stats": ("frame_stats", "FrameStats"),
-    "r3d18": ("r3d18", "R3D18"),
+    "r3d18": ("r3d18_features", "R3D18"),
     "videomae": ("videomae", "VideoMae"),
     "minilm": ("text_model", "MiniLm"),
     "text-model": ("text_model", "TextModel"),

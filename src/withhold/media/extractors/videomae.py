@@ -1,8 +1,8 @@
 """`videomae`: clips to the mean token of a VideoMAE encoder, unit length (Tong et al., 2022).
 
 x = n(mean over tokens of h), h: (tokens, hidden) the last layer's output for 16 frames in tubes of
-two. Frames are resized to the size in the network's config, less the mean and over the deviation
-of its preprocessor settings (ImageNet's where there are none).
+two. Frames are resized to the size in the network's config and standardised with the mean and the
+deviation of its preprocessor settings (ImageNet's if there are none).
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ import numpy as np
 import torch
 
 from withhold.core.errors import UserError
-from withhold.media.extractors.extractor import Extractor, Prepared, WeightsConfig, unit
-from withhold.media.extractors.hub import load_pretrained, load_processor_settings
+from withhold.media.extractors.extractor import ExtractorConfig, Prepared, unit
+from withhold.media.extractors.hub import HubExtractor
+from withhold.media.extractors.image_input import IMAGENET_DEVIATION, IMAGENET_MEAN, image_side
 from withhold.media.frames import frames_of, resize_frames
 from withhold.records.samples import FloatArray, Sample
 
 _DEFAULT = "MCG-NJU/videomae-base"
-_MEAN = (0.485, 0.456, 0.406)
-_DEVIATION = (0.229, 0.224, 0.225)
 
 
-class VideoMae(Extractor):
+class VideoMae(HubExtractor):
     """A video transformer of the transformers library, from a folder or the hub."""
 
     name = "videomae"
@@ -32,36 +31,17 @@ class VideoMae(Extractor):
     takes = "16 frames, every other, resized to what the network was trained at (224x224)"
     source = f"a folder, or a name on the hub ({_DEFAULT} unless another is named)"
     licence = f"of the weights; {_DEFAULT} is CC BY-NC 4.0"
-    config_type = WeightsConfig
     batch = 4
+    default = _DEFAULT
+    model_class = "VideoMAEModel"
 
-    def __init__(self, config: WeightsConfig | None = None) -> None:
+    def __init__(self, config: ExtractorConfig | None = None) -> None:
         super().__init__(config)
-        given = config or WeightsConfig()
-        network: Any  # torch knows nothing of its config
-        network, self._fingerprint = load_pretrained(
-            given.weights,
-            default=_DEFAULT,
-            download=given.download,
-            extractor=self.name,
-            model_class="VideoMAEModel",
-        )
-        self._network = network
-        self._count = int(network.config.num_frames)
-        self._side = _side(network.config.image_size)
-        found = load_processor_settings(given.weights or _DEFAULT, download=given.download)
-        self._mean = _three(found, "image_mean", _MEAN)
-        self._deviation = _three(found, "image_std", _DEVIATION)
-
-    @property
-    def dimension(self) -> int:
-        """Length of a feature vector."""
-        return int(self._network.config.hidden_size)
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the weights."""
-        return self._fingerprint
+        self._count = int(self._network.config.num_frames)
+        self._side = image_side(self._network.config)
+        found = self._processor_settings()
+        self._mean = _three(found, "image_mean", IMAGENET_MEAN)
+        self._deviation = _three(found, "image_std", IMAGENET_DEVIATION)
 
     def prepare(self, sample: Sample) -> Prepared:
         """Frames (t, 3, h, w), standardised."""
@@ -71,13 +51,9 @@ class VideoMae(Extractor):
     def forward(self, prepared: Sequence[Prepared]) -> FloatArray:
         """Unit vectors (b, hidden)."""
         with torch.inference_mode():
-            out = self._network(pixel_values=torch.from_numpy(np.stack(prepared)))
-            return unit(out.last_hidden_state.mean(dim=1).numpy())
-
-
-def _side(size: Any) -> tuple[int, int]:
-    height, width = size if isinstance(size, list | tuple) else (size, size)
-    return int(height), int(width)
+            clips = torch.from_numpy(np.stack(prepared)).to(self._network.device)
+            out = self._network(pixel_values=clips)
+            return unit(out.last_hidden_state.mean(dim=1).cpu().numpy())
 
 
 def _three(settings: dict[str, Any], name: str, default: tuple[float, ...]) -> FloatArray:

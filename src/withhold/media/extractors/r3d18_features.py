@@ -1,18 +1,18 @@
 """`r3d18`: clips to 512-d vectors of unit length, with MaSS's preprocessing (section 4.1).
 
-16 frames, every other, resized to 112x112, less the mean of Kinetics and over its deviation; the
-mean over time and place of the last stage; L2.
+16 frames, every other, resized to 112x112, less the mean of Kinetics and divided by its deviation;
+the mean over time and place of the last stage; L2.
 
-With random weights all clips come out nearly alike (cosines of 0.998 and more: what differs is
-small beside what all pictures share), so these are standardised with the training part before L2.
+With random weights all clips get nearly the same vector (cosines of 0.998 and more: the
+differences are small beside what all pictures share), so these vectors are standardised with the
+training part before L2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -20,7 +20,12 @@ from pydantic import Field
 
 from withhold.core.errors import UserError
 from withhold.learn.nets.r3d18_net import FEATURES, R3D18Net, empty_r3d18, random_r3d18
-from withhold.media.extractors.extractor import Extractor, Prepared, WeightsConfig, unit
+from withhold.media.extractors.extractor import (
+    Prepared,
+    StandardisedExtractor,
+    WeightsConfig,
+    unit,
+)
 from withhold.media.extractors.hub import tensors_hash
 from withhold.media.frames import frames_of, resize_frames
 from withhold.media.weights import file_hash, load_into
@@ -31,14 +36,14 @@ _DEVIATION = np.array([0.22803, 0.22145, 0.216989], np.float32)
 
 
 class R3D18Config(WeightsConfig):
-    """Of `r3d18`: a file of weights, or the explicit wish to go without."""
+    """A file of weights, or an explicit request for random ones."""
 
     random: bool = Field(False, description="random weights instead of trained ones")
     seed: int = Field(0, ge=0, description="of the random weights")
 
 
-class R3D18(Extractor):
-    """A 3-d residual network; trained weights are the user's, random ones only if asked for."""
+class R3D18(StandardisedExtractor):
+    """A 3-d residual network; trained weights are the user's, random ones only on request."""
 
     name = "r3d18"
     kind = "clip"
@@ -46,26 +51,14 @@ class R3D18(Extractor):
     source = "a file: torchvision's r3d_18 (Kinetics-400) or the user's own; or random, if asked"
     licence = "of the file; torchvision's is BSD-3-Clause"
     config_type = R3D18Config
-    batch = 8
-    side: ClassVar[int] = 112
-
     config: R3D18Config
+    batch = 8
+    dimension = FEATURES
+    side: ClassVar[int] = 112
 
     def __init__(self, config: R3D18Config | None = None) -> None:
         super().__init__(config)
-        self._network, self._fingerprint = _network(self.config)
-        self._mean: FloatArray | None = None
-        self._deviation: FloatArray | None = None
-
-    @property
-    def dimension(self) -> int:
-        """Length of a feature vector."""
-        return FEATURES
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the file, or of the random weights."""
-        return self._fingerprint
+        self._network, self.fingerprint = _network(self.config)
 
     def prepare(self, sample: Sample) -> Prepared:
         """Frames (3, 16, 112, 112), standardised."""
@@ -73,8 +66,8 @@ class R3D18(Extractor):
         return np.ascontiguousarray(((frames - _MEAN) / _DEVIATION).transpose(3, 0, 1, 2))
 
     def forward(self, prepared: Sequence[Prepared]) -> FloatArray:
-        """Unit vectors (b, 512); the network as it is."""
-        # A clip fills the machine by itself; alone it is computed the same in any batch.
+        """Unit vectors (b, 512), as the network gives them."""
+        # One clip keeps all cores busy, and alone it gets the same features in any batch.
         with torch.inference_mode():
             found = [self._network(torch.from_numpy(clip[None])).numpy() for clip in prepared]
         return unit(np.concatenate(found))
@@ -82,41 +75,21 @@ class R3D18(Extractor):
     @property
     def lacks_statistics(self) -> bool:
         """With random weights, until mean and deviation of the training part are known."""
-        return self.config.random and self._mean is None
+        return self.config.random and super().lacks_statistics
 
-    def with_statistics(self, mean: FloatArray, deviation: FloatArray) -> R3D18:
-        """The same, knowing mean and deviation (512,) of training clips."""
+    def least_deviation(self, deviation: FloatArray) -> float:
+        """A tenth of the median deviation."""
+        return max(0.1 * float(np.median(deviation)), 1e-6)
+
+    def with_statistics(self, mean: FloatArray, deviation: FloatArray) -> Self:
+        """The same extractor, given mean and deviation (512,) of training clips."""
         if not self.config.random:
             raise TypeError("r3d18 with trained weights needs no statistics")
-        made = copy(self)  # the network is shared; it is never changed
-        # A feature that hardly moves must not be blown up to the size of the others.
-        least = np.float32(max(0.1 * float(np.median(deviation)), 1e-6))
-        made._mean, made._deviation = mean, np.maximum(deviation, least)
-        return made
+        return super().with_statistics(mean, deviation)
 
     def finish(self, raw: FloatArray) -> FloatArray:
         """Unit vectors, standardised first where the weights are random."""
-        if not self.config.random:
-            return raw
-        if self._mean is None or self._deviation is None:
-            raise RuntimeError("random r3d18 has no statistics: call with_statistics() first")
-        return unit((raw - self._mean) / self._deviation)
-
-    def state(self) -> dict[str, Any]:
-        """Settings, and statistics where there are any."""
-        if self._mean is None or self._deviation is None:
-            return super().state()
-        known = {"mean": self._mean.tolist(), "deviation": self._deviation.tolist()}
-        return super().state() | known
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> R3D18:
-        """The extractor that `state` describes."""
-        made = cls(R3D18Config.model_validate(state["config"]))
-        if "mean" not in state:
-            return made
-        mean, deviation = (np.asarray(state[n], np.float32) for n in ("mean", "deviation"))
-        return made.with_statistics(mean, deviation)
+        return super().finish(raw) if self.config.random else raw
 
 
 def _network(config: R3D18Config) -> tuple[R3D18Net, str]:

@@ -14,7 +14,7 @@ from contracts.extractor import ExtractorContract
 from withhold.core.errors import UserError
 from withhold.learn.nets.r3d18_net import R3D18Net, random_r3d18
 from withhold.media.extractors.extractor import Extractor
-from withhold.media.extractors.r3d18 import R3D18, R3D18Config
+from withhold.media.extractors.r3d18_features import R3D18, R3D18Config
 from withhold.media.weights import file_hash
 from withhold.records.samples import Clip, Sample
 
