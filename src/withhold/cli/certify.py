@@ -21,7 +21,6 @@ from withhold.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from withhold.bundle.bundle import Bundle
     from withhold.certificate import AttributeClaim, Certificate
 
 
@@ -48,29 +47,24 @@ def certify(
     as_json: Json = False,
 ) -> None:
     """Bound what any attacker, of any power, can read from one released record."""
-    from withhold.bundle.bundle import load_bundle
-    from withhold.certificate import certify as certified
-    from withhold.core.targets import check_target
+    from withhold.actions.certify import CertifyRequest
+    from withhold.actions.certify import certify as certified
 
-    check_target(output, data)
-    loaded = load_bundle(bundle, key=key)
-    progress = choose_progress(quiet)
-    how = reading(
-        features or loaded.feature_spec, group, exclude, multilabel or _fitted(loaded), test
+    request = CertifyRequest(
+        bundle=bundle,
+        data=data,
+        output=output,
+        confidence=confidence,
+        features=features,
+        reading=reading("x", group, exclude, multilabel, test),
+        key=key,
     )
-    dataset = how.read(data, progress)
-    found = certified(loaded, dataset, confidence=confidence, progress=progress)
-    found.to_json(output)
+    found = certified(request, choose_progress(quiet))
     if as_json:
         print_json(found.to_dict())
     elif not quiet:
         _tell(found)
         typer.echo(f"certificate: {output}")
-
-
-def _fitted(bundle: Bundle) -> list[str]:
-    """The multi-label attributes of the fit, as `--multilabel` takes them."""
-    return [f"{name}={','.join(labels)}" for name, labels in bundle.input["multilabel"].items()]
 
 
 def _tell(found: Certificate) -> None:

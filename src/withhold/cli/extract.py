@@ -22,7 +22,6 @@ from withhold.cli.options import (
     extractor_settings,
     print_json,
 )
-from withhold.core.errors import UserError
 
 
 def _list(asked: bool) -> None:
@@ -81,42 +80,24 @@ def extract(
     Streams; a killed run goes on where it was. Files that cannot be used are skipped and listed in
     NAME.errors.csv beside the dataset.
     """
-    from withhold.core.targets import check_target
-    from withhold.media.extract import plan
-    from withhold.media.to_file import extract_to
-    from withhold.records.files import check_sink
-    from withhold.records.readers.collection import FILE
+    from withhold.actions.extract import ExtractRequest
+    from withhold.actions.extract import extract as extracted
+    from withhold.actions.request import Opening
 
-    check_target(output, media)
-    check_sink(output)
-    if output.name.lower().endswith((".csv", ".csv.gz")):
-        raise UserError(f"{output} cannot hold features in a list column; name it .parquet or .npz")
-    progress = choose_progress(quiet)
-    job = plan(
-        media,
+    request = ExtractRequest(
+        media=media,
+        output=output,
         extractor=extractor,
         settings=extractor_settings(settings, weights, download),
-        column=column,
-        rate=rate,
+        opening=Opening(pattern=pattern, column=column, rate=rate, allow_outside=allow_outside),
         names=names,
-        allow_outside=allow_outside,
-        pattern=pattern,
         test=test,
         like=like,
         clips=clips,
         annotations=annotations,
+        strict=strict,
     )
-    if job.collection.schema.names == [FILE] and not job.cutting.fields:
-        listed = media / "manifest.csv"
-        progress.say(
-            f"{job.collection.name} has no labels: "
-            + (
-                f"they are in {listed}, which `extract` takes too"
-                if listed.is_file()
-                else "read them from its names with --pattern, or give a table of paths and labels"
-            )
-        )
-    done = extract_to(job, output, strict=strict, progress=progress)
+    job, done = extracted(request, choose_progress(quiet))
     others = getattr(job.collection, "others", 0)
     if as_json:
         print_json(

@@ -20,7 +20,7 @@ from withhold.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from withhold.records.dataset import Dataset
+    from withhold.actions.inspect import Inspection
     from withhold.records.feasibility import Feasibility
 
 
@@ -40,113 +40,63 @@ def inspect(
     A floor is what guessing a suppressed attribute from the preserved labels gets; a ceiling is
     what can be kept of a preserved one.
     """
-    from withhold.records.feasibility import feasibility
-    from withhold.records.roles import Roles
+    from withhold.actions.inspect import InspectRequest
+    from withhold.actions.inspect import inspect as inspected
 
-    how = reading(features, group, exclude, multilabel)
-    dataset = how.read(data, choose_progress(quiet))
-    roles = Roles((), ())
-    if suppress or preserve:
-        roles = Roles.of(suppress, preserve)
-        roles.check(dataset)
-    found = feasibility(dataset, roles)
+    request = InspectRequest(
+        data=data,
+        suppress=suppress,
+        preserve=preserve,
+        reading=reading(features, group, exclude, multilabel),
+    )
+    found = inspected(request, choose_progress(quiet))
     if as_json:
-        print_json(_as_dict(dataset, found))
+        print_json(found.to_dict())
     else:
-        _print(dataset, found)
+        _print(found)
 
 
-def _as_dict(dataset: Dataset, found: Feasibility) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from withhold.core.errors import UserError
-
-    attributes: dict[str, Any] = {}
-    for name in dataset.attribute_names:
-        try:
-            a = dataset.attribute(name)
-            a.require_label(dataset.name)
-        except UserError as error:
-            attributes[name] = {"label": False, "why": str(error)}
-            continue
-        attributes[name] = {
-            "label": True,
-            "kind": a.kind,
-            "classes": len(a.classes),
-            "missing": a.missing,
-            "majority": a.majority,
-            "entropy_bits": found.entropy.get(name),
-        }
-    groups = dataset.group_codes
-    parts = dataset.parts
-    return {
-        "name": dataset.name,
-        "records": len(dataset),
-        "features": dataset.dimension,
-        "groups": None if groups is None else len(set(groups.tolist())),
-        "split": None
-        if parts is None
-        else {p: int((parts == p).sum()) for p in ("train", "val", "test")},
-        "attributes": attributes,
-        "feasibility": asdict(found),
-    }
-
-
-def _print(dataset: Dataset, found: Feasibility) -> None:
+def _print(found: Inspection) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     console = Console()
-    facts = _as_dict(dataset, found)
-    split = facts["split"]
+    had = found.feasibility
+    parts = [f"{n:,} {part}" for part, n in (found.split or {}).items() if n]
     console.print(
-        f"{facts['name']}: {facts['records']:,} records of {facts['features']:,} features"
-        + (f", {facts['groups']:,} groups" if facts["groups"] else "")
-        + (
-            "; " + ", ".join(f"{n:,} {p}" for p, n in split.items() if n)
-            if split
-            else "; no split column"
-        ),
+        f"{found.name}: {found.records:,} records of {found.features:,} features"
+        + (f", {found.groups:,} groups" if found.groups else "")
+        + (f"; {', '.join(parts)}" if parts else "; no split column"),
         highlight=False,
         markup=False,
     )
     table = Table("attribute", "kind", "classes", "missing", "majority", "entropy")
     for column in table.columns[2:]:
         column.justify = "right"
-    refused = []
-    for name, a in facts["attributes"].items():
-        if not a["label"]:
-            refused.append(a["why"])
-            continue
-        bits = "" if a["entropy_bits"] is None else f"{a['entropy_bits']:.2f} bits"
-        table.add_row(
-            escape(name),
-            a["kind"],
-            f"{a['classes']:,}",
-            f"{a['missing']:,}",
-            f"{100 * a['majority']:.1f} %",
-            bits,
-        )
+    for name, a in found.attributes.items():
+        bits = "" if a.entropy_bits is None else f"{a.entropy_bits:.2f} bits"
+        numbers = (f"{a.classes:,}", f"{a.missing:,}", f"{100 * a.majority:.1f} %", bits)
+        table.add_row(escape(name), a.kind, *numbers)
     console.print(table)
-    for why in refused:
+    for why in found.no_labels.values():
         console.print(f"not a label: {why}", highlight=False, markup=False, style="dim")
-    _print_pairs(console, found)
-    for name, value in found.floor.items():
+    _print_pairs(console, had)
+    for name, value in had.floor.items():
         console.print(
             f"suppress {name}: floor {100 * value:.1f} % (guessing from the preserved labels;"
-            f" always naming the commonest class gets {100 * found.majority[name]:.1f} %)",
+            f" always naming the commonest class gets {100 * had.majority[name]:.1f} %)",
             highlight=False,
             markup=False,
         )
-    for name, value in found.ceiling.items():
+    for name, value in had.ceiling.items():
         console.print(
             f"preserve {name}: ceiling {100 * value:.1f} % (the most that any release can keep"
             " which tells nothing of the suppressed attributes)",
             highlight=False,
             markup=False,
         )
-    for warning in found.warnings:
+    for warning in had.warnings:
         console.print(f"warning: {warning}", highlight=False, markup=False, style="yellow")
 
 

@@ -1,0 +1,45 @@
+"""The action `certify`: a bound on every attacker, from records that the fit never saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from withhold.actions.request import Reading, Request
+from withhold.bundle.bundle import load_bundle
+from withhold.certificate import Certificate
+from withhold.certificate.certify import certify as certified
+from withhold.core.progress import Progress, Silent
+from withhold.core.targets import check_target
+
+
+class CertifyRequest(Request):
+    """A bundle, labelled records, and where the certificate goes.
+
+    Features and multi-label attributes default to those of the fit.
+    """
+
+    bundle: Path
+    data: Path
+    output: Path
+    confidence: float = 0.95
+    features: str | None = None
+    reading: Reading = Reading()
+    key: Path | None = None
+
+
+def certify(request: CertifyRequest, progress: Progress | None = None) -> Certificate:
+    """Certify the bundle, and write the certificate."""
+    progress = progress or Silent()
+    check_target(request.output, request.data)
+    bundle = load_bundle(request.bundle, key=request.key)
+    fitted = {name: tuple(labels) for name, labels in bundle.input["multilabel"].items()}
+    how = request.reading.model_copy(
+        update={
+            "features": request.features or bundle.feature_spec,
+            "multilabel": request.reading.multilabel or fitted,
+        }
+    )
+    dataset = how.read(request.data, progress)
+    found = certified(bundle, dataset, confidence=request.confidence, progress=progress)
+    found.to_json(request.output)
+    return found

@@ -1,0 +1,61 @@
+"""The action `extract`: media to a file of features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from withhold.actions.request import Opening, Request
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress, Silent
+from withhold.core.targets import check_target
+from withhold.media.extract import Job, plan
+from withhold.media.to_file import Extraction, extract_to
+from withhold.records.files import check_sink
+from withhold.records.readers.collection import FILE
+
+
+class ExtractRequest(Request):
+    """Media, how they are opened and cut, the extractor, and where the features go."""
+
+    media: Path
+    output: Path
+    extractor: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    opening: Opening = Opening()
+    names: Path | None = None
+    test: str | None = None
+    like: Path | None = None
+    clips: int | None = Field(None, ge=1)
+    annotations: Path | None = None
+    strict: bool = False
+
+
+def extract(request: ExtractRequest, progress: Progress | None = None) -> tuple[Job, Extraction]:
+    """Extract the features; a killed run goes on where it was when this is called again."""
+    progress = progress or Silent()
+    output = request.output
+    check_target(output, request.media)
+    check_sink(output)
+    if output.name.lower().endswith((".csv", ".csv.gz")):
+        raise UserError(f"{output} cannot hold features in a list column; name it .parquet or .npz")
+    job = plan(
+        request.media,
+        extractor=request.extractor,
+        settings=request.settings,
+        names=request.names,
+        test=request.test,
+        like=request.like,
+        clips=request.clips,
+        annotations=request.annotations,
+        **request.opening.given(),
+    )
+    if job.collection.schema.names == [FILE] and not job.cutting.fields:
+        listed = request.media / "manifest.csv"
+        way_out = "read them from its names with --pattern, or give a table of paths and labels"
+        if listed.is_file():
+            way_out = f"they are in {listed}, which `extract` takes too"
+        progress.say(f"{job.collection.name} has no labels: {way_out}")
+    return job, extract_to(job, output, strict=request.strict, progress=progress)

@@ -1,0 +1,103 @@
+"""The action `inspect`: what is in a dataset, and what can be had for given roles."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from withhold.actions.request import Reading, Request
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress, Silent
+from withhold.records.dataset import Dataset
+from withhold.records.feasibility import Feasibility, feasibility
+from withhold.records.roles import Roles
+from withhold.records.splits import PARTS
+
+
+class InspectRequest(Request):
+    """A dataset, how it is read, and roles to judge."""
+
+    data: Path
+    suppress: str = ""
+    preserve: str = ""
+    reading: Reading = Reading()
+
+
+@dataclass(frozen=True)
+class AttributeFacts:
+    """One column that can be a label."""
+
+    kind: str
+    classes: int
+    missing: int
+    majority: float
+    entropy_bits: float | None
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Attributes by name; the other columns, each with the reason why it is no label."""
+
+    name: str
+    records: int
+    features: int
+    groups: int | None
+    split: dict[str, int] | None
+    attributes: dict[str, AttributeFacts]
+    no_labels: dict[str, str]
+    feasibility: Feasibility
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for a machine; attributes in the order of the columns."""
+        found: dict[str, Any] = {
+            name: {"label": True, **asdict(facts)} for name, facts in self.attributes.items()
+        }
+        found |= {name: {"label": False, "why": why} for name, why in self.no_labels.items()}
+        return {
+            "name": self.name,
+            "records": self.records,
+            "features": self.features,
+            "groups": self.groups,
+            "split": self.split,
+            "attributes": found,
+            "feasibility": asdict(self.feasibility),
+        }
+
+
+def inspect(request: InspectRequest, progress: Progress | None = None) -> Inspection:
+    """Read the dataset, and judge every column and the roles."""
+    dataset = request.reading.read(request.data, progress or Silent())
+    roles = Roles((), ())
+    if request.suppress or request.preserve:
+        roles = Roles.of(request.suppress, request.preserve)
+        roles.check(dataset)
+    had = feasibility(dataset, roles)
+    labels, others = _columns(dataset, had)
+    groups, parts = dataset.group_codes, dataset.parts
+    return Inspection(
+        dataset.name,
+        len(dataset),
+        dataset.dimension,
+        None if groups is None else len(set(groups.tolist())),
+        None if parts is None else {part: int((parts == part).sum()) for part in PARTS},
+        labels,
+        others,
+        had,
+    )
+
+
+def _columns(
+    dataset: Dataset, had: Feasibility
+) -> tuple[dict[str, AttributeFacts], dict[str, str]]:
+    labels, others = {}, {}
+    for name in dataset.attribute_names:
+        try:
+            a = dataset.attribute(name)
+            a.require_label(dataset.name)
+        except UserError as error:
+            others[name] = str(error)
+            continue
+        bits = had.entropy.get(name)
+        labels[name] = AttributeFacts(a.kind, len(a.classes), a.missing, a.majority, bits)
+    return labels, others
