@@ -1,4 +1,4 @@
-"""Features in memory as one float32 matrix: arrays, frames of numbers, tensors."""
+"""Convert arrays, frames of numbers and tensors to one float32 matrix."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from withhold.core.errors import UserError
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether this is a torch tensor, without importing torch for those who have none."""
+    """Whether this is a torch tensor, without importing torch."""
     return type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "detach")
 
 
 def to_matrix(x: Any, name: str = "features") -> npt.NDArray[np.float32]:
-    """x: (n, d) float32, C-contiguous and finite; refuses anything else by name."""
+    """x as an (n, d) float32 matrix, C-contiguous and finite; errors name the input as `name`."""
     if is_tensor(x):
         x = x.detach().cpu().float().numpy()
     try:
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+        with np.errstate(over="ignore"):  # too large values become infinite and are refused below
             array = np.ascontiguousarray(x, dtype=np.float32)
     except (TypeError, ValueError) as error:
         said = str(error).partition("\n")[0]
