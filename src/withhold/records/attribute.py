@@ -55,7 +55,7 @@ class Attribute:
 
     @property
     def majority(self) -> float:
-        """The rate of the commonest class among labelled records (averaged over the labels)."""
+        """The rate of the commonest class among labelled records (pooled over the labels)."""
         if self.multilabel:
             known = (self.codes >= 0).sum(axis=0)
             common = np.maximum(self.counts, known - self.counts)
