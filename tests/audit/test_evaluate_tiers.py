@@ -150,7 +150,7 @@ def test_combine_has_a_class_for_each_combination_that_there_is():
     assert both.classes == ("f · z", "m · x", "m · z")
     assert both.codes.tolist() == [0, 1, 2, -1, 0]
     several = Attribute("t", "multilabel", ("x",), np.zeros((5, 1), np.int64))
-    with pytest.raises(UserError, match="attribute 't' has several labels; join others"):
+    with pytest.raises(UserError, match="attribute 't' is multi-label and cannot be joined"):
         combine([one, several])
 
 

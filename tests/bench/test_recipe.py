@@ -87,7 +87,7 @@ def test_settings_of_a_row_go_over_those_of_the_recipe(tmp_path: Path) -> None:
         (WHOLE + "kind: race\n", "'kind': Input should be"),
         ("title: t\ndata: stub\nmeasure: [a]\n", "mine.yaml: a table needs 'rows'"),
         ("title: t\nrows: [{label: a}]\nmeasure: [a]\n", "a table needs 'data'"),
-        ("- 1", "must hold settings as NAME: VALUE lines"),
+        ("- 1", "must contain settings as NAME: VALUE lines"),
         ("a: [", "is not YAML"),
     ],
 )

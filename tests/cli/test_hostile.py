@@ -41,16 +41,16 @@ def chain(link: str) -> str:
 
 
 BOMBS = {
-    chain("[@, @, @]"): "aliases written out",
-    chain("{<<: [@, @, @]}"): "aliases written out",
-    "a: &a [*a]": "an alias inside",
+    chain("[@, @, @]"): "after expanding aliases",
+    chain("{<<: [@, @, @]}"): "after expanding aliases",
+    "a: &a [*a]": "an alias that contains itself",
     "a: " + "[" * 70 + "]" * 70: "nested more than 64",
     "a: " + "[" * 5_000: "nested more than 64",
     "a: 2024-13-40": "is not YAML",
     "a: !!int x": "is not YAML",
     "a: !!timestamp x": "is not YAML",
     'a: "\\ud800"': "is not YAML",
-    "a: " + "1:" * 5000 + "1": "a number or date of 10,001 signs",
+    "a: " + "1:" * 5000 + "1": "a number or date of 10,001 characters",
     "a: " + "x" * 2**20: "larger than",
 }
 

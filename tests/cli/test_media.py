@@ -118,7 +118,7 @@ def test_labels_that_give_the_suppressed_away_are_named(spot: Path, cli: Run) ->
         "person   suppressed",
         "alias    copy of 'person', which is suppressed",
         "path_of  names of files or paths",
-        "tags     tells 'person'",
+        "tags     reveals 'person'",
         "raw      binary payload",
     ):
         assert line in ran.out

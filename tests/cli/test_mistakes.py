@@ -81,7 +81,10 @@ ROLES: dict[str, tuple[Setup, str]] = {
         lambda: pq.write_table(pq.read_table("data.parquet").slice(0, 3), "odd.parquet"),
         "in 3 labelled records",
     ),
-    "odd split": (lambda: changed(split=["train", "tset"] * 120), "'split' of odd.parquet holds"),
+    "odd split": (
+        lambda: changed(split=["train", "tset"] * 120),
+        "'split' of odd.parquet contains",
+    ),
     "null split": (
         lambda: changed(split=pa.array(["train", None] * 120)),
         "must be train, val or test for every record",
@@ -165,7 +168,7 @@ ARGUMENTS: list[tuple[tuple[str, ...], str]] = [
     ((*F, *FIT, "--test", "take>="), "is not COLUMN OP VALUE"),
     ((*F, *FIT, "--test", ""), "is not COLUMN OP VALUE"),
     ((*F, *FIT, "--test", "tak>=3"), "did you mean 'take'?"),
-    ((*F, *FIT, "--test", "take>=many"), "'many' in 'take>=many' is none"),
+    ((*F, *FIT, "--test", "take>=many"), "'many' in 'take>=many' is not a number"),
     ((*F, *FIT, "--test", "take>=99"), "holds for no record"),
     # methods and their settings
     ((*F, *FIT, "--method", "mas"), "did you mean 'mass'?"),
@@ -219,8 +222,8 @@ def test_arguments(place: Path, cli: Run, arguments: tuple[str, ...], told: str)
 
 CONFIGS = {
     "a: [1, 2": "is not YAML: expected ',' or ']', but got '<stream end>' (line 1, column 9)",
-    "just words": "must hold settings as NAME: VALUE lines",
-    "[1, 2]": "must hold settings as NAME: VALUE lines",
+    "just words": "must contain settings as NAME: VALUE lines",
+    "[1, 2]": "must contain settings as NAME: VALUE lines",
     "!!python/object/apply:os.system ['echo hi']": "is not YAML",
     "\xff\xfe": "is not text in UTF-8",
     "epochs: -3": "setting 'epochs' of method 'mass': Input should be greater than",

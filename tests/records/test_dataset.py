@@ -66,7 +66,7 @@ def test_a_feature_that_is_taken_for_an_attribute_is_told_so():
     frame = pd.DataFrame(X, columns=NAMES).assign(word=["u", "v"] * 30, id=range(60))
     data = Dataset.read(frame, features="f_*", exclude=["id"])
     for ask in (data.attribute, lambda name: Roles.of(name).check(data)):
-        with pytest.raises(UserError, match=r"'f_1' is a feature of .*, not .*leave it out of the"):
+        with pytest.raises(UserError, match=r"'f_1' is a feature of .*, not .*remove it from the"):
             ask("f_1")
         with pytest.raises(UserError, match=r"'wrd' is not in .*; did you mean 'word'"):
             ask("wrd")
@@ -165,7 +165,7 @@ def test_arrays_of_text_and_of_labels_by_position():
         ({"a": ["u", 1] * (N // 2)}, {}, "attribute 'a' cannot be read: .*; give it one type"),
         ({"a": ["u"] * N}, {"group": "b"}, "column 'b' is not in the data"),
         ({"speaker": ["u"] * N}, {"group": "speker"}, "did you mean 'speaker'"),
-        ({"a": [[1]] * N}, {"group": "a"}, "a group is one value a record"),
+        ({"a": [[1]] * N}, {"group": "a"}, "a group must have one value per record"),
         ({"a": ["u"] * N}, {"multilabel": {"m": ["a", "b"]}}, "column 'b' is not in the data"),
     ],
 )

@@ -130,7 +130,7 @@ def test_records_where(condition, held):
     [
         ("take", "is not COLUMN OP VALUE"),
         ("tak>3", "'tak' is not in t; did you mean 'take'"),
-        ("take>many", "holds numbers; 'many' in 'take>many' is none"),
+        ("take>many", "is numeric; 'many' in 'take>many' is not a number"),
     ],
 )
 def test_conditions_that_cannot_be_read(condition, message):

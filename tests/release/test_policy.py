@@ -161,7 +161,7 @@ def test_a_trait_that_names_the_person_is_left_out(data: Dataset, bundle: Bundle
     people = [int(s[1:]) for s in data.table["speaker"].to_pylist()]
     height = np.random.default_rng(0).uniform(150, 200, 60).round(1)[people]
     released = bundle.release(data.with_column("height", pa.array(height)))
-    assert "tells 'gender'" in released.left_out["height"]
+    assert "reveals 'gender'" in released.left_out["height"]
 
 
 def test_multilabel_attributes_go_with_their_columns() -> None:
@@ -176,7 +176,7 @@ def test_multilabel_attributes_go_with_their_columns() -> None:
         released = made.release(read)
         assert released.schema.names == ["x", "other"]
         assert released.left_out["t0"] == "suppressed"
-        assert "tells" in released.left_out["list"]
+        assert "reveals" in released.left_out["list"]
 
 
 def test_a_bundle_remembers_what_was_measured(
@@ -212,7 +212,7 @@ def test_the_metadata_of_the_source_stays(data: Dataset, bundle: Bundle) -> None
 def odd_columns(x: np.ndarray) -> dict[str, tuple[pa.Array, str]]:
     """Columns that give inputs back or name records, and the reason that is expected."""
     n = len(x)
-    copy, name, unchecked = "near-copy", "can name the record", "could not be checked"
+    copy, name, unchecked = "near-copy", "can identify the record", "could not be checked"
     numbers = [[Decimal(f"{v:.4f}") for v in row] for row in x]
     parts = [pa.array(x[:, i]) for i in range(x.shape[1])]
     return {

@@ -81,8 +81,8 @@ def voices(*, gate: str | None = "speaker>floor+2; digit<95", **others: Any) -> 
         "feasibility": possible(
             attributes,
             warnings=(
-                "'speaker' determines 'accent': whoever reads 'accent' knows 2.31 bits of"
-                " 'speaker', so the two roles clash",
+                "'speaker' determines 'accent': anyone who reads 'accent' learns 2.31 bits of"
+                " 'speaker', so the two roles conflict",
             ),
         ),
         "distortion": moved(),

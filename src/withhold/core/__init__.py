@@ -1,1 +1,1 @@
-"""What everything rests on: errors, progress, atomic files, keys and keyed randomness."""
+"""Shared foundations: errors, progress, atomic files, keys and keyed randomness."""

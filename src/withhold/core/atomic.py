@@ -1,4 +1,4 @@
-"""Files and folders that are there whole or not at all."""
+"""Write files and folders so that they are complete or absent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from withhold.core.errors import UserError
 
 @contextmanager
 def writing_to(target: Path) -> Iterator[None]:
-    """Turn what an operating system says about writing `target` into a user's error."""
+    """Turn an operating system error about writing `target` into a `UserError`."""
     try:
         yield
     except OSError as error:
@@ -23,7 +23,7 @@ def writing_to(target: Path) -> Iterator[None]:
 
 
 def explain_write(error: OSError, target: Path) -> str:
-    """One line for a write that failed."""
+    """One line that explains a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk is full: {target} could not be written; free some space and run again"
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
@@ -34,10 +34,10 @@ def explain_write(error: OSError, target: Path) -> str:
 
 
 def open_new(partial: Path, *, private: bool = False) -> BinaryIO:
-    """Open a file of ours for writing that is not there yet; `private`: for its owner alone.
+    """Open a new temporary file for writing; `private`: only its owner can read it.
 
-    What a killed run left is removed. A link that somebody put in its place is removed too, and
-    never followed: the file that it leads to would be overwritten.
+    A file left by a killed run is removed. A link in its place is removed too and never followed,
+    because that would overwrite the file it points to.
     """
     partial.unlink(missing_ok=True)
     mode = 0o600 if private else 0o666
@@ -45,7 +45,7 @@ def open_new(partial: Path, *, private: bool = False) -> BinaryIO:
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Write a file and wait until the disk has it."""
+    """Write a file and wait until it is on disk."""
     with path.open("wb") as file:
         file.write(data)
         file.flush()
@@ -53,16 +53,16 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def write_bytes(target: Path, data: bytes, *, sync: bool = True, private: bool = False) -> None:
-    """Write a file under a temporary name and rename it; a kill leaves the old one or the new."""
+    """Write a file under a temporary name and rename it; a kill leaves the old or the new file."""
     write_together({target: data}, sync=sync, private=private)
 
 
 def write_together(
     contents: Mapping[Path, bytes], *, sync: bool = True, private: bool = False
 ) -> None:
-    """Write several files, and rename them when all are written: a full disk changes none.
+    """Write several files, then rename them all, so that a full disk changes none.
 
-    `private`: mode 0600, whatever an older file had.
+    `private`: mode 0600, whatever the mode of an older file.
     """
     partials = {target: target.with_name(f".{target.name}.partial") for target in contents}
     try:
@@ -83,7 +83,7 @@ def write_together(
 
 
 def refuse_link(folder: Path) -> None:
-    """Refuse a working folder that is a link: files would be written to wherever it leads."""
+    """Refuse a working folder that is a link: files would be written to its target."""
     if folder.is_symlink():
         raise UserError(f"{folder} is a link and was not made by withhold; remove it")
 
@@ -107,8 +107,8 @@ def replace_folder(made: Path, target: Path) -> None:
 
 
 def recover_folder(target: Path) -> None:
-    """Undo, or finish, a `replace_folder` that was killed: the older folder gets its name back
-    where the newer one did not take it, and else goes."""
+    """Undo or finish a `replace_folder` that was killed: if the new folder is not in place, the
+    old one gets its name back; otherwise the old one is deleted."""
     old = _old(target)
     if not old.is_dir():
         return

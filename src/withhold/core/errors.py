@@ -7,24 +7,24 @@ from collections.abc import Iterable
 
 
 class UserError(ValueError):
-    """A mistake the user can repair; the command line prints it as one line and exits with 2."""
+    """A mistake that the user can fix; the command line prints it as one line and exits with 2."""
 
 
 class RecordError(UserError):
-    """A mistake in one record. `row` counts from the first record at hand; whoever cut them from
-    more says where that was with `after`."""
+    """A mistake in one record. `row` counts from the first record of the current batch; a caller
+    that reads in batches adds the rows before it with `after`."""
 
     def __init__(self, row: int, what: str) -> None:
         super().__init__(f"record {row} (the first is 0) {what}")
         self.row, self.what = row, what
 
     def after(self, rows: int) -> RecordError:
-        """The same, with `rows` records before."""
+        """The same error, with `rows` records before."""
         return RecordError(self.row + rows, self.what)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint to append to an error about an unknown name; empty where nothing is close.
+    """A hint to append to an error about an unknown name; empty if nothing is close.
 
     >>> did_you_mean("speker", ["speaker", "digit"])
     "; did you mean 'speaker'?"
@@ -34,7 +34,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def listing(names: Iterable[str], *, most: int = 8) -> str:
-    """Names for an error message, cut where there are too many to read."""
+    """Names for an error message, shortened if there are too many to read."""
     names = list(names)
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "none"

@@ -1,8 +1,7 @@
 """The secret key of a bundle: 32 random bytes, in a file that only its owner can read.
 
-All draws of a release come from the key, and certificates and bundles are signed with it. Whoever
-has it can repeat the draws and sign, so it does not depend on data or seed and is written with mode
-0600.
+The key decides all draws of a release and signs certificates and bundles. Anyone who has it can
+repeat the draws and sign, so it does not depend on data or seed and is written with mode 0600.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from withhold.core.atomic import writing_to
 from withhold.core.errors import UserError
 
 BYTES = 32
-_MOST = 4096  # of a file; a key takes up to 66
+_MOST = 4096  # bytes read from a key file; a key takes up to 66
 _HOW = "a key file holds 32 bytes, or 64 hexadecimal digits; make one with: --new-key FILE"
 
 
 def new_key() -> bytes:
-    """A random key, from the operating system."""
+    """A random key from the operating system."""
     return secrets.token_bytes(BYTES)
 
 
 def as_key(key: bytes | str | Path | None) -> bytes | None:
-    """A key that is given as 32 bytes or as the path of its file."""
+    """A key given as 32 bytes or as the path of its file."""
     if key is None:
         return None
     if isinstance(key, (str, Path)):
@@ -43,10 +42,10 @@ def as_key(key: bytes | str | Path | None) -> bytes | None:
 def read_key(path: Path, *, pipe: bool = False) -> bytes:
     """The key in a file; refuses a file that other users can read.
 
-    With `pipe` it may come from a pipe too, as in `--key <(command)`.
+    With `pipe` it may also come from a pipe, as in `--key <(command)`.
     """
     try:
-        # A pipe that nobody writes to must not block.
+        # A pipe without a writer must not block.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
@@ -78,7 +77,7 @@ def read_key(path: Path, *, pipe: bool = False) -> bytes:
 
 
 def write_key(path: Path, key: bytes) -> None:
-    """Write the key to a new file, as hexadecimal digits; no other user can read it, ever."""
+    """Write the key to a new file, as hexadecimal digits, readable only by its owner."""
     with writing_to(path):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as file:
@@ -88,7 +87,7 @@ def write_key(path: Path, key: bytes) -> None:
 
 
 def replace_key(path: Path, key: bytes) -> None:
-    """The same where a file may be there already: a kill leaves the old one or the new."""
+    """Write the key, replacing an existing file: a kill leaves the old or the new one."""
     partial = path.with_name(f".{path.name}.partial")
     with suppress(FileNotFoundError):
         partial.unlink()
@@ -98,11 +97,9 @@ def replace_key(path: Path, key: bytes) -> None:
 
 
 def make_key_file(path: Path) -> bytes:
-    """A new key in a new file."""
+    """Make a new key and write it to a new file."""
     if path.exists() or path.is_symlink():
-        raise UserError(
-            f"{path} exists; use it with --key {path}, or name a file that is not there"
-        )
+        raise UserError(f"{path} exists; use it with --key {path}, or name a new file")
     key = new_key()
     write_key(path, key)
     return key

@@ -1,9 +1,9 @@
-"""Randomness that belongs to a record: the same record under the same key gives the same draw.
+"""Keyed randomness: the same record under the same key gives the same draw.
 
-A modifier is a pure function over record batches. Its noise is therefore not drawn from a running
-generator but derived from the record itself and a secret key: whoever asks twice gets the same
-answer (nothing to average out), any process can answer, and without the key nobody can tell the
-noise from true randomness. BLAKE2b takes record and key to a seed, SHAKE-256 stretches it.
+A modifier is a pure function over record batches, so its noise does not come from a running
+generator. It is derived from the record and a secret key. Asking twice gives the same answer
+(nothing to average out), any process can answer, and without the key nobody can distinguish the
+noise from true randomness. BLAKE2b maps record and key to a seed, and SHAKE-256 extends it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def keyed_words(
 ) -> npt.NDArray[np.uint32]:
     """`words` uniform 32-bit words for each record of x: (n, d) -> (n, words).
 
-    With `people`, the name of a record's person is hashed with it: equal records of different
-    people then draw for themselves, and each still gets the same answer when asked again.
+    With `people`, the hash includes the name of the record's person: equal records of different
+    people then get separate draws, and each still gets the same answer when asked again.
     """
     out = bytearray()
     rows = np.ascontiguousarray(x + np.float32(0), "<f4")  # -0.0 and 0.0 are the same record
@@ -36,12 +36,12 @@ def keyed_words(
 
 
 def other_key(key: bytes, purpose: str) -> bytes:
-    """Another key from the same secret: draws for two purposes must not tell of each other."""
+    """Derive a key for another purpose: draws for two purposes must be independent."""
     return hashlib.blake2b(purpose.encode(), key=key, digest_size=32).digest()
 
 
 def keyed_normal(key: bytes, x: FloatArray, width: int | None = None) -> FloatArray:
-    """Standard normal noise for each record, (n, width), by Box and Muller; width d unless set."""
+    """Standard normal noise for each record, (n, width), by Box-Muller; width is d by default."""
     d = x.shape[1] if width is None else width
     half = (d + 1) // 2
     words = keyed_words(key, x, 2 * half).astype(np.float64)

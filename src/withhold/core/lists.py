@@ -1,6 +1,6 @@
-"""CSV lists for people: names, errors, what was left out. No cell of them is a formula.
+"""CSV lists for people (names, errors, left-out files), in which no cell is a formula.
 
-A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@`, and names of files come from
+A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@`, and file names may come from
 strangers. Such a cell gets a single quote in front of it, unless it is a number.
 """
 
@@ -10,26 +10,26 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 
-# The wide forms of the four signs are read as the signs by some spreadsheets; a tab or a carriage
-# return in front of a formula is skipped. A quote is quoted too, so that cells can be read back.
+# Some spreadsheets read the wide forms of the four signs as the signs, and skip a tab or a carriage
+# return in front of a formula. A quote is quoted too, so that cells can be read back.
 _STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "'")
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
-    """A list as the bytes of a CSV file; keys that are not in the header are left out."""
+    """A list as the bytes of a CSV file; keys that are not in the header are ignored."""
     text = io.StringIO()
     plain = csv.writer(text, lineterminator="\n")
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     plain.writerow(header)
     for row in rows:
         cells = [as_cell(str(row[name])) for name in header]
-        # Before Python 3.13 the module leaves a carriage return unquoted, which ends the line.
+        # Before Python 3.13, csv leaves a carriage return unquoted, which ends the line.
         (quoted if any("\r" in cell for cell in cells) else plain).writerow(cells)
     return text.getvalue().encode(errors="replace")
 
 
 def as_cell(text: str) -> str:
-    """A cell that no spreadsheet runs.
+    """Text as a cell that no spreadsheet runs.
 
     >>> as_cell("=1+1"), as_cell("-5"), as_cell("anna.png")
     ("'=1+1", '-5', 'anna.png')
@@ -38,7 +38,7 @@ def as_cell(text: str) -> str:
 
 
 def from_cell(cell: str) -> str:
-    """The text that `as_cell` was given."""
+    """The text from which `as_cell` made the cell."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_STARTS) else cell
 
 

@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class Stage(Protocol):
-    """One named piece of work under way."""
+    """One named piece of work in progress."""
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Say that `steps` more are done; `note` is a short figure shown beside the bar."""
+        """Report `steps` more as done; `note` is a short figure shown beside the bar."""
 
 
 class Progress(Protocol):
-    """Where long work says how far it is."""
+    """Where long work reports its progress."""
 
     @contextmanager
     def stage(self, name: str, total: int | None) -> Iterator[Stage]:
-        """Open a piece of work of `total` steps (None where nobody knows)."""
+        """Open a piece of work of `total` steps (None if unknown)."""
         ...
 
     def say(self, line: str) -> None:
-        """Tell the user one line, above any bar."""
+        """Show the user one line, above any bar."""
 
 
 class _SilentStage:
@@ -50,7 +50,7 @@ class Silent:
 
 
 class Lines:
-    """For logs and pipes: a line every few seconds, and at the end of a stage that took long."""
+    """For logs and pipes: a line every few seconds and at the end of a long stage."""
 
     def __init__(self, *, every: float = 5.0) -> None:
         self.every = every
@@ -91,7 +91,7 @@ class _LineStage:
 
 
 class Bars:
-    """For a terminal: rich bars with time left; finished bars stay as a record of what was done."""
+    """For a terminal: rich bars with the time left; finished bars stay visible."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -146,7 +146,7 @@ class _BarStage:
 
 
 def _clock(seconds: float) -> str:
-    """Seconds as people read them.
+    """Seconds in a readable form.
 
     >>> _clock(75)
     '1 min 15 s'

@@ -1,8 +1,8 @@
-"""Reading files that may be hostile: regular files only, and never more than a stated size.
+"""Read files that may be hostile: regular files only, and never more than a stated size.
 
-Everything that reads a file which a user names, or which another file names, begins here. A device,
-a pipe or a socket has no end; a document of a few bytes may describe a tree of any depth. Both are
-refused before they cost memory or time.
+Code that reads a file named by a user or by another file starts here. A device, a pipe or a socket
+may be endless, and a document of a few bytes may describe a tree of any depth. Both are refused
+before they cost memory or time.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _ODD = {
 def open_regular(path: Path) -> BufferedReader:
     """Open a regular file for reading; links are followed, anything else is an OSError.
 
-    A pipe is not opened, since that would wait for a writer. What was opened is judged again, so
-    that a path that changes in between does not become a file without end. The error's `strerror`
-    says what is wrong, as it does for a file that is missing.
+    A pipe is not opened, because that would wait for a writer. The open file is checked again, in
+    case the path changed in between. The error's `strerror` says what is wrong, as it does for a
+    missing file.
     """
     try:
         _check_kind(os.stat(path).st_mode, path)
         file = path.open("rb")
     except ValueError as error:
-        raise OSError(errno.EINVAL, "its name holds a zero byte", str(path)) from error
+        raise OSError(errno.EINVAL, "its name contains a zero byte", str(path)) from error
     try:
         _check_kind(os.fstat(file.fileno()).st_mode, path)
     except BaseException:
@@ -63,7 +63,7 @@ def file_sha256(path: Path) -> str:
 def read_bounded(path: Path, most: int) -> bytes:
     """All of a regular file of at most `most` bytes; an OSError for anything else."""
     with open_regular(path) as file:
-        # Python allocates all that is asked for, so ask for no more than is there.
+        # Python allocates as much as requested, so request no more than the file has.
         data = file.read(min(most, os.fstat(file.fileno()).st_size) + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
@@ -95,8 +95,8 @@ def parse_json(data: bytes | str, name: str) -> Any:
 
 
 def check_document(found: Any, name: str) -> None:
-    """Refuse a document of lists and mappings that is nested too deeply, or whose text no file can
-    hold (half of a surrogate pair, which an escape can write). Does not recurse itself."""
+    """Refuse a document that is nested too deeply, or whose text cannot be encoded (half of a
+    surrogate pair, which an escape can write). This function does not recurse."""
     level = [found]
     for _ in range(MOST_DEPTH + 1):
         below: list[Any] = []
@@ -115,7 +115,7 @@ def check_document(found: Any, name: str) -> None:
 
 
 def reason(error: BaseException) -> str:
-    """One line of why something failed."""
+    """One line that explains an error."""
     lines = (getattr(error, "strerror", None) or str(error)).strip().splitlines()
     return lines[0].rstrip(".")[:200] if lines else type(error).__name__
 
@@ -124,5 +124,7 @@ def _check_kind(mode: int, path: Path) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "Is a directory, not a file", str(path))
     if not stat.S_ISREG(mode):
-        said = next((words for test, words in _ODD.items() if test(mode)), "it is no regular file")
+        said = next(
+            (words for test, words in _ODD.items() if test(mode)), "it is not a regular file"
+        )
         raise OSError(errno.EINVAL, said, str(path))

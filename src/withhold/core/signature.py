@@ -1,8 +1,8 @@
-"""Signatures of certificates and bundles, under the owner's key.
+"""Signatures of certificates and bundles with the owner's key.
 
 A signature is a keyed BLAKE2b hash, so only a holder of the key can make or check one. It shows the
-owner that a certificate or bundle is the one that was written. To anyone without the key it is an
-opaque string: the file is then as good as unsigned.
+owner that nobody changed a certificate or bundle. Without the key it is an opaque string, and the
+file counts as unsigned.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def sign_fields(key: bytes, found: Mapping[str, Any]) -> str:
 
 
 def verify_fields(key: bytes, found: Mapping[str, Any]) -> bool:
-    """Whether the field `signature` of a JSON object is right for its other fields."""
+    """Whether the field `signature` of a JSON object matches its other fields."""
     return verify(key, canonical(_unsigned(found)), found.get(FIELD))
 
 
 def keyed_digest(key: bytes, digest: str) -> str:
-    """A digest of data as it may be published: only a holder of the key can compare it.
+    """A digest of data that may be published: only a holder of the key can compare it.
 
-    A plain hash of data lets anyone test a guess of that data.
+    A plain hash would let anyone test a guess about the data.
     """
     own = other_key(key, "withhold digest of data")
     return hashlib.blake2b(digest.encode(), key=own, digest_size=32).hexdigest()

@@ -1,4 +1,4 @@
-"""Prose in a terminal, broken at spaces and not inside words."""
+"""Wrap text for a terminal at spaces, never inside words."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TextIO
 
 
 def wrapped(text: str, stream: TextIO, *, indent: str = "") -> str:
-    """`text` in lines of the terminal's width; one line where `stream` is a file or a pipe.
+    """Wrap `text` to the terminal's width; keep one line if `stream` is a file or a pipe.
 
-    Whoever reads a pipe (grep, a log, a program) wants one line a message. Words that are longer
-    than a line, such as paths, stay whole. `indent` starts every line but the first.
+    Readers of a pipe (grep, a log, a program) expect one line per message. Words longer than a
+    line, such as paths, stay whole. `indent` starts every line but the first.
     """
     if not stream.isatty():
         return text

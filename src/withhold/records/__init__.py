@@ -1,1 +1,1 @@
-"""Records of any kind: the dataset, its attributes, roles and splits, and the files they are in."""
+"""Records of any kind: the dataset, its attributes, roles and splits, and its file formats."""

@@ -1,4 +1,4 @@
-"""A dataset as Python, pandas and PyTorch know one: indexing, iteration, conversion, display."""
+"""Access to a dataset as in Python, pandas and PyTorch: indexing, iteration, conversion."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _AT_ONCE = 1024
 
 
 class RecordAccess:
-    """What `Dataset` inherits for comfort; nothing here changes a record."""
+    """Convenience methods that `Dataset` inherits; none of them changes a record."""
 
     x: FloatArray
     table: pa.Table
     layout: FeatureLayout
     schema: pa.Schema
 
-    if TYPE_CHECKING:  # what `Dataset` has and this class uses
+    if TYPE_CHECKING:  # methods of `Dataset` that this class uses
 
         def rows(self, rows: Rows) -> Dataset:
             """Some of the records, in the order given."""
@@ -44,7 +44,7 @@ class RecordAccess:
     def __getitem__(self, which: slice | Sequence[int] | Sequence[bool] | Rows) -> Dataset: ...
 
     def __getitem__(self, which: Any) -> Any:
-        """`data[0]` is one record, a mapping of columns; a slice, rows or a mask are a Dataset."""
+        """`data[0]` is one record as a dict; a slice, row numbers or a mask give a Dataset."""
         n = len(self.x)
         if isinstance(which, slice):
             return self.rows(np.arange(n)[which])
@@ -53,8 +53,8 @@ class RecordAccess:
             return self.rows(np.empty(0, np.int64))
         if rows.ndim > 1 or rows.dtype.kind not in "iub" or (rows.ndim == 0 and rows.dtype == bool):
             raise TypeError(
-                f"records are chosen by number, slice, rows or mask, not by {which!r};"
-                " of a column, use data.table['name'] or data.attribute('name')"
+                f"index records by number, slice, rows or mask, not by {which!r};"
+                " for a column, use data.table['name'] or data.attribute('name')"
             )
         if rows.dtype == bool and len(rows) != n:
             raise IndexError(f"the mask has {len(rows):,} values, the dataset {n:,} records")
@@ -66,13 +66,14 @@ class RecordAccess:
         return next(self._records(place, place + 1))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The records one by one, as `data[i]` gives them."""
+        """Iterate over the records, each as in `data[i]`."""
         return self._records(0, len(self.x))
 
     def to_pandas(self) -> pd.DataFrame:
         """A pandas frame with the columns that the file would have.
 
-        A list column of features is a column of arrays; `pd.DataFrame(data.x)` is one a feature.
+        A list column of features becomes a column of arrays; `pd.DataFrame(data.x)` has one column
+        per feature.
         """
         schema = self.layout.release_schema(self.schema)
         try:
@@ -84,9 +85,9 @@ class RecordAccess:
     def to_torch(self, labels: str | Sequence[str] | None = None) -> TorchRecords:
         """A `torch.utils.data.Dataset` of pairs (x, labels), for a DataLoader.
 
-        x: (d,) float32. With one name, labels are its codes: int64, -1 where the label is missing;
-        (k,) of a multi-label attribute. With several names, or for None all usable ones, they are a
-        mapping from names to codes. `data.attribute(name).classes` says what the codes mean.
+        x: (d,) float32. With one name, labels are its codes: int64, -1 for a missing label;
+        (k,) for a multi-label attribute. With several names, or None for all usable ones, they are
+        a mapping from names to codes. `data.attribute(name).classes` lists the classes.
         """
         from withhold.records.torch_view import TorchRecords
 

@@ -21,7 +21,7 @@ Kind = Literal["categorical", "multilabel"]
 class Attribute:
     """Labels of every record.
 
-    categorical: codes (n,) in 0..k-1, -1 where missing; classes are the k values as text.
+    categorical: codes (n,) in 0..k-1, -1 if missing; classes are the k values as text.
     multilabel: codes (n, k) of 0, 1 or -1; classes are the names of the k binary labels.
     """
 
@@ -37,13 +37,13 @@ class Attribute:
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:
-        """Which records carry at least one label, (n,)."""
+        """Which records have at least one label, (n,)."""
         known = self.codes >= 0
         return np.asarray(known.any(axis=1)) if self.multilabel else known
 
     @property
     def missing(self) -> int:
-        """How many records carry no label."""
+        """How many records have no label."""
         return int((~self.known).sum())
 
     @property
@@ -55,7 +55,7 @@ class Attribute:
 
     @property
     def majority(self) -> float:
-        """The rate of the commonest answer among what is labelled (of each label, its own)."""
+        """The rate of the commonest class among labelled records (pooled over the labels)."""
         if self.multilabel:
             known = (self.codes >= 0).sum(axis=0)
             common = np.maximum(self.counts, known - self.counts)
@@ -63,11 +63,11 @@ class Attribute:
         return float(self.counts.max(initial=0) / max(int(self.counts.sum()), 1))
 
     def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Attribute:
-        """The same attribute on some records, its classes unchanged."""
+        """The same attribute for some records, with all classes."""
         return Attribute(self.name, self.kind, self.classes, self.codes[rows])
 
     def require_label(self, where: str) -> None:
-        """Refuse what cannot be learned: nothing labelled, one class, more classes than meaning."""
+        """Refuse an attribute that cannot be learned: no labels, one class, or too many classes."""
         labelled = int(self.known.sum())
         if labelled == 0:
             raise UserError(f"attribute '{self.name}' of {where} is null in every record")
@@ -89,8 +89,7 @@ class Attribute:
         if used * 2 > labelled:
             raise UserError(
                 f"attribute '{self.name}' of {where} has {used:,} classes in {labelled:,} labelled"
-                " records, more than a label can mean (fewer than two records a class);"
-                " bin it into classes, or leave it out"
+                " records, fewer than two records per class; bin it into classes, or leave it out"
             )
 
 
@@ -147,13 +146,13 @@ def _is_label(kind: pa.DataType) -> bool:
 
 
 def as_whole_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole-numbered floats as integers, which met a null in pandas; others, measures, stay.
+    """Convert whole-number floats to integers (pandas makes floats of integers with nulls).
 
-    NaN is null in both.
+    Other columns are measures and stay floats. NaN becomes null in both.
     """
     numbers = column.cast(pa.float64()) if pa.types.is_float16(column.type) else column
     numbers = pc.if_else(pc.is_nan(numbers), None, numbers)
-    # Infinity is its own floor, and beyond 2**53 a float is no longer a count of anything.
+    # Infinity equals its own floor, and beyond 2**53 floats skip integers.
     whole = pc.and_(pc.equal(numbers, pc.floor(numbers)), pc.less(pc.abs(numbers), 2.0**53))
     return numbers.cast(pa.int64()) if pc.all(whole, min_count=0).as_py() else numbers
 
@@ -172,14 +171,14 @@ def _is_zero_one(column: pa.ChunkedArray) -> bool:
 
 
 def _encode_lists(name: str, column: pa.ChunkedArray, where: str) -> Attribute:
-    """Lists of text are sets of tags; lists of 0/1 of one length are labels by position."""
+    """Lists of text are sets of tags; lists of 0/1 of equal length are labels by position."""
     flat = pc.list_flatten(column)
     if pa.types.is_dictionary(flat.type):
         flat = flat.cast(flat.type.value_type)
     n = len(column)
     missing = column.is_null().to_numpy()
     if pa.types.is_string(flat.type) or pa.types.is_large_string(flat.type):
-        # Where nobody has a tag there is still a column, so that none differs from not known.
+        # Without any tags there is still one column, so that "no tags" differs from "missing".
         tags = sorted(pc.unique(flat).drop_null().to_pylist()) or [""]
         codes = np.zeros((n, len(tags)), np.int64)
         parent = pc.list_parent_indices(column).to_numpy()
@@ -199,17 +198,17 @@ def _encode_lists(name: str, column: pa.ChunkedArray, where: str) -> Attribute:
     width = lengths.pop()
     codes = np.full((n, width), -1, np.int64)
     values = flat.cast(pa.int64()).fill_null(-1).to_numpy().reshape(-1, width)
-    # A null fixed-size list still occupies its slots when flattened only in some Arrow versions.
+    # In some Arrow versions, a null fixed-size list keeps its slots when flattened.
     codes[~missing] = values if len(values) == n - int(missing.sum()) else values[~missing]
     return Attribute(name, "multilabel", tuple(f"{name}[{i}]" for i in range(width)), codes)
 
 
 def combine(attributes: Sequence[Attribute]) -> Attribute:
-    """The joint attribute of several categorical ones, with a class for each combination there is:
-    what an attacker learns of them together. Missing where any is missing."""
+    """The joint attribute of several categorical ones, with a class for each combination that
+    occurs: what an attacker learns about them jointly. Missing if any of them is missing."""
     for attribute in attributes:
         if attribute.multilabel:
-            raise UserError(f"attribute '{attribute.name}' has several labels; join others")
+            raise UserError(f"attribute '{attribute.name}' is multi-label and cannot be joined")
     stacked = np.stack([a.codes for a in attributes], axis=1)
     known = (stacked >= 0).all(axis=1)
     codes = np.full(len(stacked), -1, np.int64)

@@ -1,4 +1,4 @@
-"""What is wrong with a dataset, or with a name that somebody asks of it."""
+"""Checks of a dataset and of names that a user asks for."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def no_attribute(name: str, data: Dataset) -> UserError:
-    """Why `data` has no attribute of that name, and what to do."""
+    """The error for an unknown attribute: why `data` has none of that name, and what to do."""
     if name in data.layout.columns:
         return _a_feature(name, data)
     if name in data.exclude:
         return UserError(
-            f"'{name}' of {data.name} was excluded, so it is no attribute; leave it out of"
+            f"'{name}' of {data.name} was excluded, so it is not an attribute; remove it from"
             " --exclude (exclude= in Python) to make it one"
         )
     known = data.attribute_names
@@ -29,7 +29,7 @@ def no_attribute(name: str, data: Dataset) -> UserError:
 
 
 def check_dataset(data: Dataset) -> None:
-    """Refuse a group, an excluded column, a multi-label attribute or a split that cannot be."""
+    """Refuse an invalid group, excluded column, multi-label attribute or split."""
     named = [*([data.group] if data.group else []), *data.exclude]
     named += [label for labels in data.multilabel.values() for label in labels]
     for name in named:
@@ -48,19 +48,19 @@ def check_dataset(data: Dataset) -> None:
     if data.group and pa.types.is_nested(data.table[data.group].type):
         raise UserError(
             f"group column '{data.group}' of {data.name} is {data.table[data.group].type};"
-            " a group is one value a record"
+            " a group must have one value per record"
         )
     parts = data.parts
     if parts is not None and not set(np.unique(parts)) <= set(PARTS):
         odd = sorted(set(np.unique(parts)) - set(PARTS))
         raise UserError(
-            f"column 'split' of {data.name} holds {listing(odd)};"
+            f"column 'split' of {data.name} contains {listing(odd)};"
             " it must be train, val or test for every record"
         )
 
 
 def _a_feature(name: str, data: Dataset) -> UserError:
     return UserError(
-        f"'{name}' is a feature of {data.name}, not an attribute; leave it out of the features"
+        f"'{name}' is a feature of {data.name}, not an attribute; remove it from the features"
         " (--features, or features= in Python) to make it one"
     )

@@ -1,8 +1,8 @@
-"""What can be had, before anything is trained: entropies, mutual information, floors, ceilings.
+"""What is possible, before any training: entropies, mutual information, floors, ceilings.
 
-For a release X' of data with suppressed S and useful U: I(X';U) <= I(X';S) + H(U|S). Where S
-determines U (a speaker has one gender), hiding S perfectly leaves nothing of U beyond what S's
-prior tells; and preserving U gives away at least what U tells of S: the floor.
+For a release X' of data with suppressed S and useful U: I(X';U) <= I(X';S) + H(U|S). If S
+determines U (a speaker has one gender), hiding S perfectly leaves of U only what the prior of S
+says. Preserving U reveals at least what U says about S: the floor.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two attributes: how many bits they share."""
+    """Two attributes, and how many bits they share."""
 
     one: str
     two: str
@@ -33,7 +33,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Feasibility:
-    """Bits and bounds for one choice of roles."""
+    """Entropies, floors and ceilings for one choice of roles."""
 
     entropy: dict[str, float]
     pairs: tuple[Pair, ...]
@@ -44,13 +44,13 @@ class Feasibility:
     impossible: tuple[str, ...] = ()
 
     def require(self) -> None:
-        """Refuse roles that no method can serve."""
+        """Refuse roles that no method can satisfy."""
         if self.impossible:
             raise UserError(self.impossible[0])
 
 
 def feasibility(dataset: Dataset, roles: Roles) -> Feasibility:
-    """Floors of the suppressed, ceilings of the preserved, and where they clash."""
+    """Floors of suppressed attributes, ceilings of preserved ones, and conflicts between roles."""
     attributes = {n: a for n, a in dataset.labels().items() if not a.multilabel}
     suppress = [attributes[n] for n in roles.suppress if n in attributes]
     preserve = [attributes[n] for n in roles.preserve if n in attributes]
@@ -71,12 +71,12 @@ def feasibility(dataset: Dataset, roles: Roles) -> Feasibility:
     for s in suppress:
         if entropy(s) > 0 and floor[s.name] == 1.0 and roles.preserve:
             impossible.append(
-                f"preserving {_and(roles.preserve)} tells '{s.name}' of every record: nothing can"
-                f" hide it; leave out what tells '{s.name}' from --preserve"
+                f"preserving {_and(roles.preserve)} reveals '{s.name}' for every record: nothing"
+                f" can hide it; remove what reveals '{s.name}' from --preserve"
             )
         if floor[s.name] > s.majority + 0.005:
             warnings.append(
-                f"preserving {_and(roles.preserve)} gives '{s.name}' away to"
+                f"preserving {_and(roles.preserve)} lets anyone guess '{s.name}' right in"
                 f" {100 * floor[s.name]:.1f} % (majority {100 * s.majority:.1f} %):"
                 " no method can go below that floor"
             )
@@ -84,8 +84,8 @@ def feasibility(dataset: Dataset, roles: Roles) -> Feasibility:
         for s in suppress:
             if entropy(p) > 0 and conditional_entropy(p, s) < 0.01 * entropy(p):
                 warnings.append(
-                    f"'{s.name}' determines '{p.name}': whoever reads '{p.name}' knows"
-                    f" {mutual_information(s, p):.2f} bits of '{s.name}', so the two roles clash"
+                    f"'{s.name}' determines '{p.name}': anyone who reads '{p.name}' learns"
+                    f" {mutual_information(s, p):.2f} bits of '{s.name}', so the two roles conflict"
                 )
     return Feasibility(
         {n: entropy(a) for n, a in attributes.items()},
@@ -104,7 +104,7 @@ def entropy(attribute: Attribute) -> float:
 
 
 def mutual_information(a: Attribute, b: Attribute) -> float:
-    """I(A;B) in bits, over records that carry both labels."""
+    """I(A;B) in bits, over records that have both labels."""
     pairs, one, two = _counts(a.codes, b.codes)
     return max(_bits(one) + _bits(two) - _bits(pairs), 0.0)
 
@@ -130,7 +130,7 @@ def guess_rate(target: Attribute, given: Sequence[Attribute]) -> float:
 
 
 def joint(attributes: Sequence[Attribute]) -> IntArray:
-    """One code for the combination of several attributes; -1 where any is missing."""
+    """One code for the combination of several attributes; -1 if any is missing."""
     stacked = np.column_stack([a.codes for a in attributes])  # a multi-label one has several
     known = (stacked >= 0).all(axis=1)
     codes = np.full(len(stacked), -1, np.int64)
@@ -140,8 +140,8 @@ def joint(attributes: Sequence[Attribute]) -> IntArray:
 
 
 def _counts(a: IntArray, b: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Counts of the pairs there are, and of each alone among them: a table of all pairs of 40,000
-    customers and 40,000 postcodes would not fit."""
+    """Counts of the pairs that occur, and of each code in them. A table of all pairs of 40,000
+    customers and 40,000 postcodes would not fit in memory."""
     both = (a >= 0) & (b >= 0)
     a, b = a[both], b[both]
     pairs = np.unique(a * (int(b.max(initial=0)) + 1) + b, return_counts=True)[1]
@@ -149,7 +149,7 @@ def _counts(a: IntArray, b: IntArray) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def contingency(a: IntArray, b: IntArray) -> npt.NDArray[np.int64]:
-    """Counts of the pairs of two codes, missing ones left out: (max a + 1, max b + 1)."""
+    """Counts of the pairs of two codes, without missing ones: (max a + 1, max b + 1)."""
     both = (a >= 0) & (b >= 0)
     rows, columns = int(a.max(initial=0)) + 1, int(b.max(initial=0)) + 1
     flat = np.bincount(a[both] * columns + b[both], minlength=rows * columns)
@@ -159,9 +159,9 @@ def contingency(a: IntArray, b: IntArray) -> npt.NDArray[np.int64]:
 def _ceiling(target: Attribute, suppressed: Sequence[Attribute]) -> float:
     """The best accuracy on `target` that any release independent of the suppressed allows.
 
-    Such a release can be reduced to its own guess, drawn from one distribution q whatever S is, so
+    Such a release can be reduced to its guess, drawn from one distribution q whatever S is. So
     the ceiling is max over q of sum_s P(s) sum_u min(q_u, P(u|s)). This is a sum of concave
-    piecewise linear functions of the q_u: taking their steepest pieces first solves it exactly.
+    piecewise linear functions of the q_u; taking their steepest pieces first is optimal.
     """
     if not suppressed:
         return 1.0

@@ -1,8 +1,8 @@
-"""Arrow columns as plain values: what a column shows, and nothing that its encoding holds beside.
+"""Arrow columns as plain values, without anything else that their encoding contains.
 
-A dictionary may have values that no record has, such as names of people who were removed. An
-extension type, a run-end encoding and a view are other ways to hold the same values. A null may
-hide a value below it.
+A dictionary may contain values that no record has, such as names of people who were removed. An
+extension type, a run-end encoding and a view are other ways to store the same values. A null may
+have a value stored below it.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def plain_column(
 ) -> pa.ChunkedArray:
     """The values of a column in their plain type.
 
-    With `one_missing` every NaN becomes null, at any depth: a null here and a NaN there, or NaNs of
-    different bits, could tell something that no table shows.
+    With `one_missing` every NaN becomes null, at any depth: a mix of nulls and NaNs, or NaNs with
+    different bits, could reveal something that no table shows.
     """
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     kind = plain_type(column.type)
@@ -58,13 +58,13 @@ def plain_column(
 def plain_table(table: pa.Table, *, one_missing: bool = False) -> pa.Table:
     """A table of plain values; see `plain_column`."""
     if not table.num_columns:
-        return table  # built anew, it would forget its length
+        return table  # a rebuilt table without columns would lose its length
     columns = [plain_column(c, one_missing=one_missing) for c in table.columns]
     return pa.table(columns, schema=plain_schema(table.schema))
 
 
 def _plain_field(field: pa.Field) -> pa.Field:
-    # A field that was never null may be after NaN has become null.
+    # A field without nulls may have some after NaN has become null.
     return pa.field(field.name, plain_type(field.type), nullable=True)
 
 

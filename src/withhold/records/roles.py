@@ -1,4 +1,4 @@
-"""Roles: which attributes to suppress, which to preserve; the rest are hidden."""
+"""Roles: which attributes to suppress and which to preserve; the rest are unnamed ("hidden")."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Roles:
         return "preserve" if name in self.preserve else "hidden"
 
     def check(self, dataset: Dataset) -> None:
-        """Refuse roles that this dataset cannot serve, naming the column and the way out."""
+        """Refuse roles that do not fit this dataset; the error names the column and what to do."""
         known = dataset.attribute_names
         for name in self.named:
             if name not in known:

@@ -25,9 +25,9 @@ def assign_parts(
 ) -> npt.NDArray[np.str_]:
     """The part of each record, (n,) of 'train', 'val' or 'test'.
 
-    Within each stratum the parts have the wanted shares, up to a record or two. With `groups`, a
-    group is never divided: groups are dealt out in random order, each to the part (within its
-    commonest stratum) that is furthest below its share.
+    Within each stratum the parts have the wanted shares, up to a record or two. With `groups`, no
+    group is divided: groups are assigned in random order, large ones first, each to the part
+    (within its commonest stratum) that is furthest below its share.
     """
     share = np.asarray(fractions, float)
     if not (share.min() >= 0 and abs(share.sum() - 1) <= 1e-6):
@@ -36,9 +36,9 @@ def assign_parts(
     strata = np.zeros(n, np.int64) if strata is None else strata
     if groups is not None:
         return _deal_groups(strata, groups, share, rng)
-    # Walk through the strata one after the other, each in random order, and deal: any stretch of
-    # the walk, so any stratum, holds the shares up to a record or two, and the whole does too,
-    # however small the strata are.
+    # Put the strata one after the other, each in random order, and assign parts evenly along this
+    # order. Any interval, and so any stratum, then has the shares up to a record or two, and so
+    # does the whole, however small the strata are.
     order = np.lexsort((rng.random(n), strata))
     dealt = np.full(n, "test", dtype="<U5")
     train = _evenly(n, share[0], rng)
@@ -51,7 +51,7 @@ def assign_parts(
 
 
 def _evenly(n: int, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Marks `share` of n places, as evenly as can be: in any m in a row, m * share up to one."""
+    """Mark `share` of n places as evenly as possible: m * share, up to one, of any m in a row."""
     marks: npt.NDArray[np.bool_] = np.diff(np.floor(np.arange(n + 1) * share + rng.random())) > 0
     return marks
 
@@ -68,7 +68,7 @@ _COMPARE = {
 
 
 def column_of(condition: str) -> str:
-    """The column that a condition is about."""
+    """The column that a condition tests."""
     return _terms(condition)[0]
 
 
@@ -83,7 +83,7 @@ def _terms(condition: str) -> tuple[str, str, str]:
 def records_where(table: pa.Table, condition: str, name: str) -> npt.NDArray[np.bool_]:
     """Which records satisfy `COLUMN OP VALUE`, with OP one of = == != < <= > >=; null never does.
 
-    Compares as numbers where the column holds numbers, else as text.
+    Compares as numbers if the column is numeric, otherwise as text.
     """
     column, op, wanted = _terms(condition)
     if column not in table.column_names:
@@ -96,7 +96,7 @@ def records_where(table: pa.Table, condition: str, name: str) -> npt.NDArray[np.
         against = float(wanted) if numeric else wanted
     except ValueError as error:
         raise UserError(
-            f"column '{column}' holds numbers; '{wanted}' in '{condition}' is none"
+            f"column '{column}' is numeric; '{wanted}' in '{condition}' is not a number"
         ) from error
     compare = _COMPARE[op]
     held = (v is not None and compare(v if numeric else str(v), against) for v in values)
@@ -117,7 +117,7 @@ def _deal_groups(
     home = table.argmax(axis=1)
     filled = np.zeros((len(levels), len(PARTS)))
     chosen = np.empty(len(names), np.int64)
-    # Large groups first, so that the small ones can even out what the large ones left.
+    # Large groups first, so that the small ones can even out the shares.
     for g in np.lexsort((rng.random(len(names)), -sizes)):
         row = filled[home[g]]
         lack = share * (row.sum() + sizes[g]) - row

@@ -1,4 +1,4 @@
-"""Arrow columns and tables: made from what users have, and reduced to codes and bytes."""
+"""Make Arrow tables from a user's columns, and reduce columns to codes and bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from withhold.records.attribute import as_whole_numbers
 from withhold.records.files import open_source
 from withhold.records.plain import plain_column
 
-# The one column of a table that has none: it would forget its length otherwise.
+# The placeholder column of a table without columns, which would otherwise lose its length.
 RECORD = "__record__"
 
 
@@ -44,7 +44,7 @@ def _to_column(name: str, values: Any) -> pa.Array:
     if array is not None and array.dtype.kind in "US":
         return pa.array([str(v) for v in array])
     try:
-        # Objects that mix text and NaN are pandas' way of saying missing.
+        # pandas marks missing text as NaN in a column of objects.
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError) as error:
         said = str(error).partition("\n")[0]
@@ -52,12 +52,12 @@ def _to_column(name: str, values: Any) -> pa.Array:
 
 
 def bare_table(n: int) -> pa.Table:
-    """A table for records without attributes: one without columns would forget its length."""
+    """A table for records without attributes, with a placeholder that keeps its length."""
     return pa.table({RECORD: pa.array(np.arange(n))})
 
 
 def encode_any(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Integers for a column of any type; each missing value is a group of its own."""
+    """Integers for a column of any type; each missing value gets its own code."""
     codes = column.combine_chunks().dictionary_encode().indices.fill_null(-1)
     codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
     lone = np.flatnonzero(codes < 0)
@@ -66,9 +66,9 @@ def encode_any(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 
 def canonical_bytes(column: pa.ChunkedArray) -> Iterator[bytes]:
-    """Bytes that say what a column holds, whatever its chunks, integer widths and encoding.
+    """Bytes of a column's content that do not depend on chunks, integer widths and encoding.
 
-    Integers that met a null in numpy or pandas are floats there, and are integers again here.
+    numpy and pandas turn integers with nulls into floats; here they become integers again.
     """
     if pa.types.is_nested(column.type):
         yield repr(column.to_pylist()).encode()
@@ -76,7 +76,7 @@ def canonical_bytes(column: pa.ChunkedArray) -> Iterator[bytes]:
     column = plain_column(column)
     if pa.types.is_floating(column.type):
         column = as_whole_numbers(column)
-    # Encoded anew, so that the values stand in the order of the records.
+    # Encoded again, so that the values are in the order of the records.
     whole = column.dictionary_encode().unify_dictionaries().combine_chunks()
     whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
     yield repr(whole.dictionary.to_pylist()).encode()

@@ -23,7 +23,7 @@ class TorchRecords(TorchDataset[tuple[torch.Tensor, Labels]]):
     @classmethod
     def of(cls, data: Dataset, labels: str | Sequence[str] | None = None) -> TorchRecords:
         """The view of a dataset; `labels` names one attribute, several, or (None) all labels."""
-        # The view shares the features where they can be written to: torch warns of read-only ones.
+        # Share writable features; copy read-only ones, because torch warns about them.
         x = torch.from_numpy(data.x if data.x.flags.writeable else data.x.copy())
         if isinstance(labels, str):
             return cls(x, _codes(data, labels))

@@ -21,7 +21,7 @@ def test_a_column_that_tells_only_beside_the_code() -> None:
     table = pa.table({"flag": flag, "other": other})
     assert all(m.harmless for m in measure_columns(table, [s]).values())
     found = measure_columns(table, [s], code=code)
-    assert found["flag"].reason == "tells 'secret' together with the code"
+    assert found["flag"].reason == "reveals 'secret' together with the code"
     assert found["other"].harmless
 
 

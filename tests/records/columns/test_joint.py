@@ -30,5 +30,5 @@ def test_a_column_that_says_whether_two_labels_are_alike() -> None:
     s = Attribute("tags", "multilabel", tuple("abcde"), tags)
     visit = 2 * rng.integers(0, 20, N) + (tags[:, 1] ^ tags[:, 4])
     found = measure_columns(pa.table({"visit": visit, "other": rng.integers(0, 9, N)}), [s])
-    assert found["visit"].reason == "tells 'tags.b,tags.e' together"
+    assert found["visit"].reason == "reveals 'tags.b,tags.e' jointly"
     assert found["other"].harmless

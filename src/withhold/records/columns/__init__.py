@@ -1,4 +1,4 @@
-"""The columns of a table beside its features: what each one shows to an attacker."""
+"""The columns of a table other than its features: what each one reveals to an attacker."""
 
 from withhold.records.columns.encode import EncodedColumn, encode_column
 from withhold.records.columns.known_values import only_known_values

@@ -1,4 +1,4 @@
-"""Columns that tell something beside the released code, though they tell nothing alone."""
+"""Columns that reveal something together with the released code, but nothing alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from withhold.records.columns.tells import FEWEST, LEVEL
 
 Codes = npt.NDArray[np.int64]
 FOLDS = 3
-WEIGHT = 4.0  # records that P(class | code) counts for in P(class | code, value)
+WEIGHT = 4.0  # pseudo-records of P(class | code) in the estimate of P(class | code, value)
 
 
 def tells_beside(
@@ -29,20 +29,20 @@ def tells_beside(
     most: int = 200,
     seed: int = 0,
 ) -> dict[str, str]:
-    """The columns that add to what the released code tells: {column: attribute}.
+    """The columns that reveal more than the released code does: {column: attribute}.
 
-    A certificate bounds what the code alone tells. Where gender is balanced within every code, but
-    not within the records of a code that share an accent, the accent beside the code tells. Tried
-    are single columns (in bins and value by value) and pairs of the first `most` columns; of a pair
-    that tells, the second is named. Half of the level goes to the columns and half to the pairs.
-    code: (n,).
+    A certificate bounds what the code alone reveals. Suppose that gender is balanced within every
+    code, but not among the records of a code that share an accent: then the accent reveals gender
+    together with the code. This tests single columns (in bins and value by value) and pairs of the
+    first `most` columns; for a pair, the second column is returned. Half of the level goes to the
+    columns and half to the pairs. code: (n,).
     """
     found: dict[str, str] = {}
     labels = [a for a in single_labels(attributes) if a.known.sum() >= FEWEST]
     level = LEVEL / 2 / max(len(encoded) * len(labels), 1)
     for name, column in encoded.items():
         values = looks(column)
-        # Two tests for each way of looking at the values.
+        # Two tests for each binning of the values.
         each = level / (2 * len(values))
         for a in labels:
             if any(_chance(code, v, a, each, seed) < each for v in values):
@@ -65,7 +65,7 @@ def tells_beside(
 
 
 def _chance(code: Codes, value: Codes, attribute: Attribute, level: float, seed: int) -> float:
-    """The smaller chance of two: chi-squared within the codes, and a gain in log-probability."""
+    """The smaller of two p-values: chi-squared within the codes, and a gain in log-probability."""
     known = attribute.known
     _, y = np.unique(attribute.codes[known], return_inverse=True)
     squares = chance_of_squares(value[known], y, code[known], level=level, seed=seed)
@@ -73,7 +73,7 @@ def _chance(code: Codes, value: Codes, attribute: Attribute, level: float, seed:
 
 
 def _chance_of_gain(code: Codes, value: Codes, y: Codes, seed: int) -> float:
-    """The chance of the gain in log-probability of the class that (code, value) has over code."""
+    """The p-value of the gain in log-probability of the class from (code, value) over code."""
     k = int(y.max(initial=0)) + 1
     _, pair = np.unique(np.stack([code, value], axis=1), axis=0, return_inverse=True)
     _, code = np.unique(code, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The values of a column in few cells, for tables of columns, codes and classes."""
+"""Bin the values of a column, for tables of columns, codes and classes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy.typing as npt
 from withhold.records.columns.encode import EncodedColumn
 
 Codes = npt.NDArray[np.int64]
-BINS = 6  # of a column of many values
-OWN = 100  # values up to which a column is also looked at value by value
+BINS = 6  # for a column of many values
+OWN = 100  # a column with up to this many values is also tested value by value
 
 
 def binned(encoded: EncodedColumn) -> Codes:
-    """Codes of a few values, or of bins by the place in sorted order; missing is a value."""
+    """Codes of the values if there are few, otherwise of quantile bins; missing is a value."""
     if encoded.distinct <= 3 * BINS:
         return encoded.codes + 1
     ordered = np.sort(encoded.codes[encoded.codes >= 0])
@@ -23,9 +23,9 @@ def binned(encoded: EncodedColumn) -> Codes:
 
 
 def looks(encoded: EncodedColumn) -> list[Codes]:
-    """Ways to put the values into cells: in bins and, of up to OWN values, each for itself.
+    """Codes to test: in bins and, for up to OWN values, also value by value.
 
-    Bins show what neighbouring values share; the parity of a number shows in its own values alone.
+    Bins show what neighbouring values share; the parity of a number shows only value by value.
     """
     found = [binned(encoded)]
     if 3 * BINS < encoded.distinct <= OWN:

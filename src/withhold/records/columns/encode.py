@@ -1,4 +1,4 @@
-"""Any Arrow column as numbers, in the way an attacker would look at it."""
+"""Encode any Arrow column as numbers, as an attacker would."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from withhold.records.plain import plain_column
 FloatArray = npt.NDArray[np.float32]
 Parts = npt.NDArray[Any]  # (n, k) numbers of any type
 Codes = npt.NDArray[np.int64]
-FREQUENT = 32  # values that get an indicator of their own
+FREQUENT = 32  # commonest values, which get an indicator each
 BUCKETS = 32  # hashed indicators of the other values
-LONGEST = 256  # numbers of a list that are encoded one by one
+LONGEST = 256  # numbers of a list that are encoded individually
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedColumn:
-    """What a column shows: `x` (n, k) float32, and `codes` (n,) that are equal where values are.
+    """An encoded column: `x` (n, k) float32, and `codes` (n,), which are equal for equal values.
 
     `kind` is one of "number", "category", "date", "true or false", "text", "bytes",
     "list of numbers", "nested" and "empty". A missing value has the code -1.
@@ -40,11 +40,11 @@ class EncodedColumn:
 
     @property
     def distinct(self) -> int:
-        """How many different values there are, missing ones aside."""
+        """How many different values there are, without missing ones."""
         return int(self.codes.max(initial=-1)) + 1
 
     def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> EncodedColumn:
-        """The same column on some records."""
+        """The same column for some records."""
         _, codes = np.unique(np.append(self.codes[rows], -1), return_inverse=True)
         return EncodedColumn(self.x[rows], self.kind, codes[:-1].astype(np.int64) - 1)
 
@@ -52,7 +52,7 @@ class EncodedColumn:
 def encode_column(column: pa.ChunkedArray, *, seed: int = 0) -> EncodedColumn:
     """Encode a column: its values, parts of its values, missingness and equality of values.
 
-    The encoding never looks at labels, so that it can be made once for training and test records.
+    The encoding does not use labels, so it can be made once for training and test records.
     """
     column = plain_column(column)
     if pa.types.is_interval(column.type):
@@ -78,15 +78,15 @@ def encode_column(column: pa.ChunkedArray, *, seed: int = 0) -> EncodedColumn:
         texts = [str(v) for v in values.to_pylist()]
         few = len(texts) <= max(FREQUENT, n // 20)
         name = "category" if few else "text"
-        # Few values have an indicator each, which says all that their text could.
+        # If there are few values, their indicators contain all that the text could add.
         parts = [] if len(texts) <= FREQUENT else [_of_values(text_parts(texts), codes)]
     return EncodedColumn(_stack([*parts, *shared]), name, codes)
 
 
 def _equality(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """The place of each value among the sorted distinct values, -1 where missing.
+    """The rank of each value among the sorted distinct values, -1 if missing.
 
-    NaN is no missing value: each of its bit patterns comes after the numbers.
+    NaN does not count as missing: each of its bit patterns gets a code after the numbers.
     """
     if pa.types.is_float16(column.type):
         column = column.cast(pa.float32())
@@ -106,14 +106,14 @@ def _equality(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
 
 def _nan_bits(column: pa.ChunkedArray, no_number: npt.NDArray[np.bool_]) -> Codes:
     """The bits of the NaNs of a column."""
-    # Filled by zero, so that no null becomes a NaN.
+    # Filled with zero, so that no null becomes a NaN.
     found = pc.fill_null(column, 0).to_numpy()[no_number]
     bits: Codes = found.view(np.int32 if found.dtype == np.float32 else np.int64).astype(np.int64)
     return bits
 
 
 def _categories(codes: Codes, seed: int) -> list[Parts]:
-    """Place in the sort order, how often the value occurs, and indicators of values."""
+    """Rank in sorted order, frequency of the value, and indicators of values."""
     distinct = int(codes.max(initial=-1)) + 1
     counts = np.bincount(codes[codes >= 0], minlength=distinct)
     often = np.where(codes >= 0, counts[codes], (codes < 0).sum())
@@ -130,7 +130,7 @@ def _categories(codes: Codes, seed: int) -> list[Parts]:
 
 
 def _date_parts(values: pa.Array) -> Parts:
-    """Dates and times in parts, (values, k): ordinal, year, month, day, weekday, hour, ..."""
+    """Parts of dates and times, (values, k): ordinal, year, month, day, weekday, hour, ..."""
     kind = values.type
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         width = pa.int32() if pa.types.is_time32(kind) else pa.int64()
@@ -158,7 +158,7 @@ def _byte_parts(values: list[bytes]) -> Parts:
 
 
 def _nested(column: pa.ChunkedArray, missing: npt.NDArray[np.bool_], seed: int) -> EncodedColumn:
-    """Lists of numbers position by position; any other nested value by its text."""
+    """Encode lists of numbers by position, and any other nested value by its text."""
     whole = column.combine_chunks()
     texts = [None if v is None else repr(v) for v in column.to_pylist()]
     codes, values = _equality(pa.chunked_array([pa.array(texts, pa.string())]))
@@ -173,14 +173,14 @@ def _nested(column: pa.ChunkedArray, missing: npt.NDArray[np.bool_], seed: int) 
     sums = np.stack([lengths, filled.sum(axis=1) / size, np.abs(filled).max(axis=1, initial=0)], 1)
     high = filled.astype(np.float32)
     looks = [high[:, :LONGEST], sums]
-    if not np.array_equal(high, filled):  # the part below float32
+    if not np.array_equal(high, filled):  # what float32 rounds away
         looks.append(((filled - high) / np.spacing(np.abs(high)))[:, :LONGEST])
     return EncodedColumn(_stack([*looks, *shared]), "list of numbers", codes)
 
 
 def list_matrix(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64] | None:
-    """Lists of numbers as a matrix (n, longest), NaN where a list is shorter or missing; None
-    where the column holds no lists of numbers."""
+    """Lists of numbers as a matrix (n, longest), with NaN where a list is shorter or missing;
+    None if the column does not contain lists of numbers."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     kind = array.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
@@ -216,12 +216,12 @@ def list_matrix(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64] | 
 
 
 def _of_values(parts: Parts, codes: Codes) -> Parts:
-    """Parts of the distinct values, given to the records; zero where missing."""
+    """Parts of each record, from the parts of the distinct values; zero if missing."""
     return np.where(codes[:, None] >= 0, parts[codes], 0.0)
 
 
 def _stack(parts: list[Parts]) -> FloatArray:
-    """The parts side by side, without those that are the same in every record."""
+    """The parts side by side, without constant columns."""
     columns = [p[:, None] if p.ndim == 1 else p for p in parts]
     x = np.concatenate(columns, axis=1)
     x = np.clip(np.nan_to_num(x), -3e38, 3e38).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Tests of independence whose chance is right however few records a class has."""
+"""Tests of independence with p-values that are valid for classes of any size."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import numpy.typing as npt
 
 Codes = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-MANY = 100_000  # cells beyond which values that occur once are not looked at one by one
-LOOKED_AT = 200  # most surprising cells whose chance is computed
+MANY = 100_000  # with more cells, values that occur once are skipped
+LOOKED_AT = 200  # cells, the most surprising ones, for which the p-value is computed
 SHUFFLES = 300
 
 
 def chance_of_cells(value: Codes, y: Codes, level: float) -> float:
-    """The chance of the most surprising cell of the table of values and classes (Fisher's test).
+    """The p-value of the most surprising cell of values by classes (Fisher's exact test).
 
-    value, y: (n,). Were they independent, a cell would be hypergeometric given its margins: a value
-    that 20 of 3,000 records have, half of them of a class of 20, is found. Counted as tried are
-    the cells that could be surprising at `level` at all (Tarone 1990, Biometrics 46, 515), so the
-    result is to be compared with `level`.
+    value, y: (n,). If they are independent, a cell is hypergeometric given its margins. So a value
+    that 20 of 3,000 records have, half of them of a class of 20, is found. The p-value is corrected
+    for the number of cells that could be significant at `level` at all (Tarone 1990, Biometrics 46,
+    515), so compare it with `level`.
     """
     count, row, column, n = _cells(value, y)
     if not len(count):
@@ -34,7 +34,7 @@ def chance_of_cells(value: Codes, y: Codes, level: float) -> float:
 
 
 def fisher(count: int, row: int, column: int, n: int) -> float:
-    """The chance of a cell at least as far from independence, on its side."""
+    """The one-sided p-value of a cell: a count at least as far from independence."""
     if count * n >= row * column:
         able = np.arange(count, min(row, column) + 1)
     else:
@@ -46,12 +46,12 @@ def fisher(count: int, row: int, column: int, n: int) -> float:
 def chance_of_squares(
     value: Codes, y: Codes, stratum: Codes | None = None, *, level: float, seed: int = 0
 ) -> float:
-    """The chance of Pearson's chi-squared, summed over strata, given all margins.
+    """The p-value of Pearson's chi-squared, summed over strata, given all margins.
 
     value, y, stratum: (n,). Within each stratum, mean and variance of chi-squared under
-    independence are exact (Haldane 1940, Biometrika 31, 346), also for tables of mostly empty
-    cells; their sums give the gamma distribution that the sum is compared with. Below `level`,
-    no shuffle of y within the strata may come as far.
+    independence are exact (Haldane 1940, Biometrika 31, 346), even for tables of mostly empty
+    cells. The sum is compared with the gamma distribution that has their sums. A p-value below
+    `level` also requires that no shuffle of y within the strata gives as large a sum.
     """
     from scipy.stats import gamma
 
@@ -74,7 +74,7 @@ def chance_of_squares(
 
 
 def _cells(value: Codes, y: Codes) -> tuple[Codes, Codes, Codes, int]:
-    """Cells of the table that say different things: their counts and margins, and all records."""
+    """The non-redundant cells of the table: counts, row and column margins, and n."""
     _, value = np.unique(value, return_inverse=True)
     _, y = np.unique(y, return_inverse=True)
     values, k, n = int(value.max(initial=-1)) + 1, int(y.max(initial=-1)) + 1, len(y)
@@ -82,7 +82,7 @@ def _cells(value: Codes, y: Codes) -> tuple[Codes, Codes, Codes, int]:
         none = np.empty(0, np.int64)
         return none, none, none, n
     row, column = np.bincount(value), np.bincount(y)
-    # Of two values, or of two classes, one says what the other says.
+    # With two values, or two classes, the second is redundant.
     rows = np.arange(1 if values == 2 else 0, values)
     if values * k > MANY:
         rows = rows[row[rows] > 1]
@@ -127,8 +127,9 @@ def _moments(
 class _Margins:
     """How often each value occurs in each stratum.
 
-    place: (n,) of each record among the pairs (stratum, value) that occur; count, stratum: of the
-    pairs; different: values in each stratum; inverse: the sum of 1 / count in each stratum.
+    place: (n,) the index of each record's pair (stratum, value) among those that occur; count,
+    stratum: of each pair; different: the number of values in each stratum; inverse: the sum of
+    1 / count in each stratum.
     """
 
     def __init__(self, stratum: Codes, value: Codes) -> None:
@@ -154,7 +155,7 @@ def _log_pmf(count: Codes, row: Codes, column: Codes, n: int) -> FloatArray:
 
 
 def _able_to_surprise(least: FloatArray, level: float) -> int:
-    """The smallest K such that at most K cells can have a chance below level / K."""
+    """The smallest K such that at most K cells can have a p-value below level / K."""
     k = np.arange(1, len(least) + 1)
     able = np.searchsorted(np.sort(least), level / k, side="right") <= k
     return int(k[able.argmax()]) if able.any() else len(least)

@@ -16,8 +16,8 @@ from withhold.records.columns.encode import EncodedColumn
 Codes = npt.NDArray[np.int64]
 Probabilities = npt.NDArray[np.float64]
 Guesser = Callable[[EncodedColumn, Codes, Codes, Codes, int], Probabilities]
-WIDEST = 128  # encoded columns that the trees are given
-BUDGET = 3e8  # columns x records x trees of one fit
+WIDEST = 128  # encoded columns passed to the trees
+BUDGET = 3e8  # columns x records x trees per fit
 
 
 def frequency_table(
@@ -38,7 +38,7 @@ def frequency_table(
 def boosted_trees(
     encoded: EncodedColumn, train: Codes, y: Codes, test: Codes, classes: int
 ) -> Probabilities:
-    """Gradient-boosted trees on the encoded column, as many rounds as the budget allows."""
+    """Gradient-boosted trees on the encoded column, with as many rounds as the budget allows."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     x = encoded.x
@@ -66,7 +66,7 @@ def boosted_trees(
 def linear_discriminant(
     encoded: EncodedColumn, train: Codes, y: Codes, test: Codes, classes: int
 ) -> Probabilities:
-    """Gaussian classes of one covariance, shrunk: log p = log prior + m'S^-1 x - m'S^-1 m / 2."""
+    """Gaussian classes with one shrunk covariance: log p = log prior + m'S^-1 x - m'S^-1 m / 2."""
     x = encoded.x.astype(np.float64)
     scale = x[train].std(axis=0)
     x = (x - x[train].mean(axis=0)) / np.where(scale > 0, scale, 1)

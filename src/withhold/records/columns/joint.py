@@ -1,4 +1,4 @@
-"""Attributes together: a column may tell nothing of each and all of whether they are alike."""
+"""Attributes jointly: a column may reveal neither of two, but whether they are equal."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from withhold.records.columns.bins import looks
 from withhold.records.columns.encode import EncodedColumn
 from withhold.records.columns.exact import chance_of_squares
 
-CLASSES = 100  # of a joint attribute that columns are measured against
-PAIRS = 300  # pairs of labels that are tried
+CLASSES = 100  # a joint attribute with more classes is not tested
+PAIRS = 300  # pairs of labels that are tested
 
 
 def with_joint(attributes: Sequence[Attribute]) -> list[Attribute]:
-    """The attributes and, of several with one label each, all of them together."""
+    """The attributes and, if several are categorical, their joint attribute."""
     single = [a for a in attributes if not a.multilabel]
     if len(single) < 2:
         return list(attributes)
@@ -25,7 +25,7 @@ def with_joint(attributes: Sequence[Attribute]) -> list[Attribute]:
 
 
 def single_labels(attributes: Sequence[Attribute]) -> list[Attribute]:
-    """Each attribute, of a multi-label one each label as an attribute of two classes."""
+    """Categorical attributes, and each label of multi-label ones as an attribute of two classes."""
     found = []
     for a in attributes:
         if not a.multilabel:
@@ -41,10 +41,10 @@ def single_labels(attributes: Sequence[Attribute]) -> list[Attribute]:
 def tells_a_pair(
     encoded: EncodedColumn, attributes: Sequence[Attribute], level: float, *, seed: int = 0
 ) -> str | None:
-    """Two attributes or labels that the column tells of together; None where there are none.
+    """The first pair of attributes or labels that the column reveals jointly, or None.
 
-    The column, in bins and value by value, against the classes of each pair. The level is divided
-    by the number of tests.
+    Tests the column, in bins and value by value, against the classes of each pair. The level is
+    divided by the number of tests.
     """
     pairs = list(combinations(single_labels(attributes), 2))[:PAIRS]
     values = looks(encoded)

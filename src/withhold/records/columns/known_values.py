@@ -1,4 +1,4 @@
-"""The values of a column in the fit, so that another of its name is not taken for it."""
+"""Remember the values of a column in the fit, to recognise another column of the same name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from withhold.records.plain import plain_column
 
-MANY = 256  # values beyond which they are not remembered
+MANY = 256  # columns with more values are not remembered
 
 
 def value_digests(column: pa.ChunkedArray, key: bytes) -> list[str] | None:
-    """A keyed digest of each value that occurs, missing included; None where there are many."""
+    """A keyed digest of each value that occurs, including missing; None if there are too many."""
     values: set[str] = set()
     for chunk in plain_column(column, one_missing=True).chunks:
         whole = pa.types.is_nested(chunk.type) or pa.types.is_interval(chunk.type)
@@ -28,6 +28,6 @@ def value_digests(column: pa.ChunkedArray, key: bytes) -> list[str] | None:
 
 
 def only_known_values(column: pa.ChunkedArray, known: Sequence[str] | None, key: bytes) -> bool:
-    """Whether every value occurred in the fit; False where the fit did not remember them."""
+    """Whether every value occurred in the fit; False if the fit did not remember them."""
     found = value_digests(column, key)
     return found is not None and known is not None and set(found) <= set(known)

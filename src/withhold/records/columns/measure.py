@@ -1,4 +1,4 @@
-"""What the columns of a table tell of the attributes that are suppressed."""
+"""Measure what the columns of a table reveal about the suppressed attributes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from withhold.records.columns.unlabelled import why_not_covered
 from withhold.records.plain import plain_column, plain_type
 
 Codes = npt.NDArray[np.int64]
-MOST = 20_000  # records that columns are measured on
+MOST = 20_000  # records used to measure columns
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One column: why it must not leave (None where it tells nothing), and what it tells.
+    """The verdict on one column: the rule, the reason, and what it reveals.
 
     `rule` names the reason: "harmless", "copy" of a suppressed attribute, "structure", "tells",
     "together", "unchecked" (too few labels) or "untried" (no way to check it).
@@ -39,7 +39,7 @@ class Measured:
 
     @property
     def harmless(self) -> bool:
-        """Whether it was measured to tell nothing."""
+        """Whether it was measured to reveal nothing."""
         return self.rule == "harmless"
 
 
@@ -52,13 +52,13 @@ def measure_columns(
     groups: Codes | None = None,
     seed: int = 0,
 ) -> dict[str, Measured]:
-    """Judge each column of `table`: by what it is, by what it tells alone, and together.
+    """Judge each column of `table`: by its type, by what it reveals alone, and together.
 
-    attributes: the suppressed ones, on the same records; x: (m, d) the features of the first m;
-    code: (m,) what a release of codes makes of them, which no column may add to.
-    With `groups`, a column is tried on other records and on other groups: an attacker may know
-    other records of the same people. Several attributes count together too: a column may tell
-    nothing of each and all of whether they are alike.
+    attributes: the suppressed ones, for the same records; x: (m, d) the features of the first m
+    records; code: (m,) their released codes, to which no column may add information.
+    With `groups`, a column is tested on other records and also on other groups, because an attacker
+    may know other records of the same people. Several attributes are also tested jointly: a column
+    may reveal neither of two, but whether they are equal.
     """
     joined = with_joint(attributes)
     found: dict[str, Measured] = {}
@@ -79,7 +79,7 @@ def measure_columns(
             found[name] = Measured("copy", f"copy of '{copied}', which is suppressed")
             continue
         if pa.types.is_nested(column.type) and x is not None and len(x) < len(encoded):
-            first = np.arange(len(x))  # a sample holds lists for these records alone
+            first = np.arange(len(x))  # a sample has lists only for these records
             few = None if groups is None else groups[first]
             found[name] = _alone(encoded.rows(first), [a.rows(first) for a in joined], few, seed)
         else:
@@ -93,7 +93,7 @@ def measure_columns(
         most = columns_to_pair(some, known)
         for name, attribute in tells_beside(code, some, known, most=most, seed=seed).items():
             del open_[name]
-            found[name] = Measured("together", f"tells '{attribute}' together with the code")
+            found[name] = Measured("together", f"reveals '{attribute}' together with the code")
     if len(open_) > 1:
         alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
         for name, told in tells_together(open_, joined, alone, seed=seed).items():
@@ -115,9 +115,9 @@ def describe_columns(
     groups: npt.NDArray[np.int64] | None,
     key: bytes,
 ) -> dict[str, Any]:
-    """For the bundle: columns that the fit measured harmless, those that tell, and all checked.
+    """For the bundle: columns measured as harmless, columns that reveal something, all checked.
 
-    Of harmless columns with few values their keyed digests are kept beside the kind.
+    For harmless columns with few values, the keyed digests of the values are kept with the kind.
     """
     found = measure_columns(table, attributes, x=x, groups=groups) if attributes else {}
     tells: dict[str, dict[str, float]] = {}
@@ -136,7 +136,7 @@ def describe_columns(
 
 
 def kind_of(kind: pa.DataType) -> str:
-    """The type of a column, coarse enough to be the same in another file format."""
+    """The type of a column, coarse enough to be equal in other file formats."""
     kind = plain_type(kind)
     for name in ("boolean", "integer", "floating", "temporal", "nested"):
         if getattr(pa.types, f"is_{name}")(kind):
@@ -145,11 +145,11 @@ def kind_of(kind: pa.DataType) -> str:
 
 
 def in_words(told: Telling) -> str:
-    """What a column tells, for a person: "tells 'gender' (79 % right, 52 % by guessing)"."""
+    """What a column reveals, in words: "reveals 'gender' (79 % right, 52 % by guessing)"."""
     best, guess = 100 * told.accuracy, 100 * told.majority
     if told.accuracy > told.majority + 0.005:
-        return f"tells '{told.attribute}' ({best:.0f} % right, {guess:.0f} % by guessing)"
-    return f"shifts the odds of '{told.attribute}' (by {told.bits:.2g} bits a record)"
+        return f"reveals '{told.attribute}' ({best:.0f} % right, {guess:.0f} % by guessing)"
+    return f"shifts the odds of '{told.attribute}' (by {told.bits:.2g} bits per record)"
 
 
 def _alone(
@@ -168,11 +168,11 @@ def _alone(
         return Measured("tells", in_words(worst), worst)
     pair = tells_a_pair(encoded, attributes, LEVEL, seed=seed)
     if pair is not None:
-        return Measured("tells", f"tells '{pair}' together")
+        return Measured("tells", f"reveals '{pair}' jointly")
     doubt = next((t.doubt for t in found if t.doubt), None)
     for attribute in attributes:
         doubt = doubt or why_not_covered(encoded, attribute, seed=seed)
     if doubt is not None:
         return Measured("unchecked", doubt)
     least = min(found, key=lambda t: t.chance, default=None)
-    return Measured("harmless", "tells nothing that could be measured", least)
+    return Measured("harmless", "reveals nothing that could be measured", least)

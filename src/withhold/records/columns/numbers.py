@@ -1,4 +1,4 @@
-"""Numbers as an attacker would look at them: at full precision, in digits and in bits."""
+"""Encode numbers as an attacker would: at full precision, in digits and in bits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ FloatArray = npt.NDArray[np.float64]
 def number_parts(column: pa.ChunkedArray) -> FloatArray:
     """Parts of a column of numbers, (n, k); zero where a value is missing.
 
-    The value as a float32, what that leaves (in units of its last place), the rank, the decimal
-    digits around the point, and every bit of the mantissa (of integers: the low 32 bits). A signal
-    in any one of these is one column, which a tree or a linear model finds.
+    The value as float32, its rounding error (in units of the last place), the rank, the decimal
+    digits around the point, and every bit of the mantissa (for integers: the low 32 bits). A signal
+    in any of these is a column that a tree or a linear model finds.
     """
     kind = column.type
     if pa.types.is_float16(kind):
@@ -37,13 +37,13 @@ def number_parts(column: pa.ChunkedArray) -> FloatArray:
 
 
 def _rank(value: FloatArray) -> FloatArray:
-    """The place of each value in sorted order, in 0..1; equal values share one."""
+    """The rank of each value in sorted order, scaled to 0..1; equal values share one."""
     _, place = np.unique(value, return_inverse=True)
     return place / max(int(place.max(initial=0)), 1)
 
 
 def _digits(value: FloatArray, powers: range) -> list[FloatArray]:
-    """Decimal digits of |value| at 10**power, and how many decimals a value needs (to six)."""
+    """Decimal digits of |value| at 10**power, and how many decimals a value needs (up to six)."""
     size = np.abs(value)
     found = []
     for power in powers:
@@ -59,7 +59,7 @@ def _digits(value: FloatArray, powers: range) -> list[FloatArray]:
 
 
 def _bits(filled: npt.NDArray[np.generic]) -> list[npt.NDArray[np.uint64]]:
-    """Every bit of the mantissa; of integers, the low 32 bits of the magnitude."""
+    """Every bit of the mantissa; for integers, the low 32 bits of the magnitude."""
     if filled.dtype.kind in "iu":
         words, width = filled.astype(np.uint64), min(32, 8 * filled.dtype.itemsize)
     elif filled.dtype == np.float32:

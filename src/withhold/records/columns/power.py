@@ -1,14 +1,14 @@
-"""How much a column could tell without being noticed, with the labels that there are.
+"""How much a column could reveal unnoticed, given the number of labels.
 
-"Tells nothing that could be measured" is worth what the measurement could have seen. Two limits
-apply; beyond either one a column counts as not checked:
+"Reveals nothing that could be measured" is only as good as the power of the measurement. Two limits
+apply; a column beyond either one counts as not checked:
 
 - All records: a two-valued column that raises the share of right guesses from p to p + GAIN must be
   found in four of five cases. The standard error of a share is sqrt(p (1 - p) / n), so a gain of
-  (z(LEVEL) + z(1/5)) of them is found; with two equal classes that takes 172 labels.
-- A rare class: with fewer than RARE records of a class, a value that half of them have and one
-  record in ten has is not surprising at LEVEL. So a column is not checked where such a class has a
-  value LIFT times as often as all records, in half of its records or by a chance below DOUBTFUL.
+  (z(LEVEL) + z(1/5)) standard errors is found; with two equal classes that takes 172 labels.
+- A rare class: if a class has fewer than RARE records, a value in half of them and in one of ten of
+  all records is not significant at LEVEL. So a column is not checked if such a class has a value
+  LIFT times as often as all records, in half of its records or with a p-value below DOUBTFUL.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RARE, LIFT, DOUBTFUL = 12, 5.0, 0.01
 
 
 def smallest_gain(labels: int, majority: float, level: float) -> float:
-    """The gain of right guesses over the constant one that is found in four of five cases."""
+    """The gain in right guesses over the constant guess that is found in four of five cases."""
     from scipy.stats import norm
 
     needed = float(norm.isf(level) + norm.isf(0.2))
@@ -34,7 +34,7 @@ def smallest_gain(labels: int, majority: float, level: float) -> float:
 
 
 def why_unchecked(encoded: EncodedColumn, y: Codes, name: str, level: float) -> str:
-    """Why "tells nothing" could be wrong, in words; empty where there is power enough.
+    """Why "reveals nothing" could be wrong, in words; empty if there is enough power.
 
     encoded, y: (n,) of the labelled records.
     """
@@ -42,12 +42,12 @@ def why_unchecked(encoded: EncodedColumn, y: Codes, name: str, level: float) -> 
     gain = smallest_gain(len(y), float(count.max() / len(y)), level)
     if gain > GAIN:
         return (
-            f"too few labels of '{name}' to check it: with {len(y)}, a column could tell"
+            f"too few labels of '{name}' to check it: with {len(y)}, a column could reveal"
             f" {100 * gain:.0f} points more than guessing and not be noticed"
         )
     rare = np.flatnonzero((count > 0) & (count < RARE))
     if count[rare].sum() > len(y) / 2:
-        return ""  # most classes are small: then all of them together show what a column tells
+        return ""  # if most classes are small, the test on all records has enough power
     value = encoded.codes + 1 if encoded.distinct <= OWN else binned(encoded)
     common = np.bincount(value)
     for c in rare:

@@ -1,4 +1,4 @@
-"""Columns that do not leave whatever they tell: ids, file names, payloads, copies of inputs."""
+"""Columns that never leave: ids, file names, payloads, copies of inputs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from withhold.records.plain import plain_column, plain_type
 
 FloatArray = npt.NDArray[np.float32]
 NAMES_OF_FILES = ("path", "file", "filename", "file_name", "filepath", "file_path", "url", "uri")
-NEAR = 0.95  # correlation from which a column counts as a near-copy
-EXPLAINED = 0.9  # share of the variance that a linear map of the inputs explains in a near-copy
-FEW = 20  # records below which distinct values say nothing
-SHORT = 8  # numbers of a list that is still measured like a column
+NEAR = 0.95  # correlation above which a column counts as a near-copy
+EXPLAINED = 0.9  # share of variance that a linear map explains, above which it is a near-copy
+FEW = 20  # with fewer records, the number of distinct values means nothing
+SHORT = 8  # lists of up to this many numbers are measured like other columns
 _FILE = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{1,4}$")
 _FIT_ROWS = 2000
 
 
 def structural_reason(name: str, column: pa.ChunkedArray, x: FloatArray | None) -> str | None:
-    """Why a column is left out by what it is, in words; None where it is to be measured.
+    """Why a column is left out without a measurement, in words; None if it must be measured.
 
-    column: a sample of the records; x: (m, d) the features of the first m of them. What cannot be
-    checked is another matter: see `uncheckable`.
+    column: a sample of the records; x: (m, d) the features of the first m of them. For columns that
+    cannot be checked, see `uncheckable`.
     """
     column = plain_column(column)
     if has_bytes(column.type):
@@ -34,7 +34,7 @@ def structural_reason(name: str, column: pa.ChunkedArray, x: FloatArray | None) 
     if name.lower() in NAMES_OF_FILES or _is_paths(column):
         return "names of files or paths"
     if is_id(column):
-        return "different in nearly every record, so it can name the record"
+        return "different in nearly every record, so it can identify the record"
     if x is not None and copies_inputs(column, x):
         return "copy or near-copy of the features that were modified"
     matrix = (
@@ -46,7 +46,7 @@ def structural_reason(name: str, column: pa.ChunkedArray, x: FloatArray | None) 
 
 
 def has_bytes(kind: pa.DataType) -> bool:
-    """Whether values of this type hold bytes, at any depth."""
+    """Whether values of this type contain bytes, at any depth."""
     kind = plain_type(kind)
     if (
         pa.types.is_binary(kind)
@@ -58,10 +58,10 @@ def has_bytes(kind: pa.DataType) -> bool:
 
 
 def uncheckable(column: pa.ChunkedArray) -> str | None:
-    """Why no measurement can clear a column, in words; None where one can.
+    """Why no measurement can clear a column, in words; None if one can.
 
-    Nested values other than lists of numbers hold more than an encoding of them shows, unless there
-    are few of them. A few values among many that are missing may each name a person.
+    Nested values other than lists of numbers contain more than their encoding shows, unless there
+    are few different ones. A few values among many missing ones may each identify a person.
     """
     column = plain_column(column)
     present = len(column) - column.null_count
@@ -77,7 +77,7 @@ def uncheckable(column: pa.ChunkedArray) -> str | None:
 
 
 def is_id(column: pa.ChunkedArray) -> bool:
-    """Whether a column is different in at least nine of ten records, and no measure.
+    """Whether at least nine of ten records have different values, and the column is no measure.
 
     Measures are floating-point numbers, or lists of them, that are not all whole.
     """
@@ -114,12 +114,11 @@ def _is_measure(column: pa.ChunkedArray) -> bool:
 
 
 def copies_inputs(column: pa.ChunkedArray, x: FloatArray) -> bool:
-    """Whether a column of numbers (also as text), dates, or lists of numbers gives inputs back.
+    """Whether a column of numbers (also as text), dates, or lists of numbers copies the inputs.
 
-    It does where it correlates with one feature (as it is, by rank, or with its distance from the
-    mean by rank), or where a linear map of the
-    features explains it, or where a linear map of it explains the features. The maps are fitted on
-    one half of the records and judged on the other.
+    It does if it correlates with one feature (by value, by rank, or by rank with the feature's
+    distance from its mean), if a linear map of the features explains it, or if a linear map of it
+    explains the features. The maps are fitted on one half of the records and tested on the other.
     """
     rows = min(len(x), len(column), _FIT_ROWS)
     values = _matrix(column.slice(0, rows))
@@ -134,12 +133,12 @@ def copies_inputs(column: pa.ChunkedArray, x: FloatArray) -> bool:
     if different == 2:
         return _equal(values, inputs)
     best = np.maximum(_correlation(values, inputs), _correlation(_ranks(values), _ranks(inputs)))
-    sizes = np.abs(inputs - inputs.mean(axis=0))  # squares and absolute values give half of it back
+    sizes = np.abs(inputs - inputs.mean(axis=0))  # to find squares and absolute values
     best = np.maximum(best, _correlation(_ranks(values), _ranks(sizes)))
     if (best > NEAR).mean() > 0.5:
         return True
     if different <= FREQUENT:
-        return False  # a label that the features predict well is no copy of them
+        return False  # a label that the features predict well is not a copy of them
     return max(_explained(inputs, values), _explained(values, inputs)) > EXPLAINED
 
 
@@ -153,7 +152,7 @@ def _matrix(column: pa.ChunkedArray) -> npt.NDArray[np.float64] | None:
         column = column.cast(pa.int32() if short else pa.int64())
     if _is_text(kind):
         try:
-            column = column.cast(pa.string()).cast(pa.float64())  # numbers that are written out
+            column = column.cast(pa.string()).cast(pa.float64())  # numbers stored as text
         except pa.ArrowInvalid:
             return None
     kind = column.type
@@ -164,7 +163,7 @@ def _matrix(column: pa.ChunkedArray) -> npt.NDArray[np.float64] | None:
 
 
 def _equal(values: npt.NDArray[np.float64], inputs: npt.NDArray[np.float64]) -> bool:
-    """Whether a column of few values is one of the inputs, up to scale and offset."""
+    """Whether a two-valued column equals one of the inputs, up to scale and offset."""
     return bool((_correlation(values, inputs) > 1 - 1e-6).any())
 
 

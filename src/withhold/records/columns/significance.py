@@ -1,4 +1,4 @@
-"""How surprising a gain would be if a column told nothing."""
+"""p-values of gains, under the hypothesis that a column reveals nothing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Units = npt.NDArray[np.int64]
 
 
 def chance_of_gain(gain: FloatArray, units: Units | None = None) -> float:
-    """The probability of a mean gain at least as large, were its expectation zero; one-sided.
+    """The one-sided p-value of a mean gain, under an expected gain of zero.
 
-    Gains of -1, 0 and 1: the exact sign test of wins against losses. Others: Student's t of the
-    mean. With `units`, the gains of a unit are summed first, and t is taken over the units.
+    For gains of -1, 0 and 1: the exact sign test of wins against losses. Otherwise: Student's t of
+    the mean. With `units`, the gains of each unit are summed first, and t is over the units.
     """
     from scipy.stats import binom
     from scipy.stats import t as student
@@ -26,13 +26,13 @@ def chance_of_gain(gain: FloatArray, units: Units | None = None) -> float:
     n, mean = len(gain), float(gain.mean())
     if n < 2 or mean <= 0:
         return 1.0
-    # Units that all gain alike have no spread; they still count as n findings, not as infinity.
+    # If all units gain the same there is no spread; they still count as n findings, not infinity.
     spread = max(float(gain.std(ddof=1)), abs(mean) / np.sqrt(n))
     return float(student.sf(mean / (spread / np.sqrt(n)), n - 1))
 
 
 def lower_limit(right: npt.NDArray[np.bool_], units: Units | None, level: float) -> float:
-    """What the share of right guesses exceeds with confidence 1 - level."""
+    """A lower confidence limit of the share of right guesses, at confidence 1 - level."""
     from scipy.stats import beta
     from scipy.stats import t as student
 

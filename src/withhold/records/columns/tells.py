@@ -1,4 +1,4 @@
-"""How well one column tells an attribute: a guess from that column alone, cross-fitted."""
+"""How well one column reveals an attribute: a cross-fitted guess from that column alone."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from withhold.records.columns.power import why_unchecked
 from withhold.records.columns.significance import chance_of_gain, lower_limit
 
 Codes = npt.NDArray[np.int64]
-LEVEL = 0.001  # how often a column that tells nothing may be said to tell
-FEWEST = 50  # labelled records below which nothing can be said
-MOST = 20_000  # records that the trees and the linear model are given
+LEVEL = 0.001  # rate of false alarms for columns that reveal nothing
+FEWEST = 50  # with fewer labelled records, no verdict is possible
+MOST = 20_000  # records passed to the trees and the linear model
 FOLDS = 3
-COMBINATION = "combination"  # the kind of several columns joined, whose values have no order
+COMBINATION = "combination"  # the kind of joined columns, whose values have no order
 
 
 @dataclass(frozen=True)
 class Telling:
     """What a guess of an attribute from one column achieves on records it was not trained on.
 
-    accuracy: of the best of the models that were tried; majority: of the constant best guess;
-    lower: what the accuracy exceeds with confidence 1 - LEVEL; bits: the mean gain in log2
-    probability of the true class over the prior (negative where the column tells nothing).
-    `tells` is True where accuracy or bits exceed those of the prior by more than chance does in
-    one of 1,000 columns that tell nothing; None where there are too few labels to say. `doubt` says
-    why a column that was not found to tell may do so all the same.
+    accuracy: of the best model tried; majority: of the best constant guess; lower: a lower
+    confidence limit of the accuracy at 1 - LEVEL; bits: the mean gain in log2 probability of the
+    true class over the prior (often negative if the column reveals nothing); chance: the p-value.
+    `tells` is True if accuracy or bits exceed those of the prior by more than happens by chance in
+    one of 1,000 columns that reveal nothing; None if there are too few labels. `doubt` says why a
+    column may reveal something although nothing was found.
     """
 
     attribute: str
@@ -56,7 +56,7 @@ class Telling:
 
     @property
     def checked(self) -> bool:
-        """Whether there were enough labels to say anything."""
+        """Whether there were enough labels for a verdict."""
         return self.tells is not None
 
 
@@ -67,12 +67,12 @@ def how_well_it_tells(
     groups: npt.NDArray[np.int64] | None = None,
     seed: int = 0,
 ) -> Telling:
-    """Guess `attribute` from the column, on records (with `groups`: on groups) left out.
+    """Guess `attribute` from the column, on held-out records (with `groups`: held-out groups).
 
-    Fisher's exact test of each value and class finds rare classes. Beside it two statistics decide,
-    each of up to three models: the number of records that are guessed right
-    where the constant guess is wrong against the reverse, and the gain in log-probability, which
-    also sees a column that moves the odds without changing the best guess. With `groups`, the unit
+    Fisher's exact test of each value and class finds rare classes. In addition, two statistics of
+    up to three models decide. The first compares how many records only the model guesses right
+    with how many only the constant guess does. The second is the gain in log-probability, which
+    also sees a column that shifts the odds without changing the best guess. With `groups`, the unit
     of both is the group. A multi-label attribute is judged label by label; the worst is returned.
     """
     if attribute.multilabel:
@@ -90,9 +90,9 @@ def how_well_it_tells(
 
 
 def is_copy(column: pa.ChunkedArray | EncodedColumn, attribute: Attribute) -> bool:
-    """Whether the column is the attribute, or one label of it, under other names of its classes.
+    """Whether the column equals the attribute, or one label of it, up to renamed classes.
 
-    One-to-one on the records that carry both; a constant or an all-missing column is no copy.
+    The two must be one-to-one on the records that have both; a constant or empty column is no copy.
     """
     encoded = column if isinstance(column, EncodedColumn) else encode_column(column)
     targets = attribute.codes.T if attribute.multilabel else [attribute.codes]
@@ -132,7 +132,7 @@ def _tell(
         found.append(
             _judge(guesser, encoded.rows(rows), some_y, len(classes), units, attribute.name, rng)
         )
-    # Bonferroni over the models; two statistics each are counted in `_judge`.
+    # Bonferroni over the models; `_judge` accounts for the two statistics.
     best = min(found, key=lambda t: (t.chance, -t.accuracy))
     chance = best.chance * len(found)
     doubt = ""
@@ -148,7 +148,7 @@ def _tell(
 
 
 def _exact(encoded: EncodedColumn, y: Codes, level: float) -> float:
-    """The chance of the most surprising cell of values, or bins of values, and classes."""
+    """The p-value of the most surprising cell of values (or bins) and classes."""
     tables = [encoded.codes + 1]
     if encoded.kind != COMBINATION and encoded.distinct > 3 * BINS:
         tables.append(binned(encoded))
@@ -157,7 +157,7 @@ def _exact(encoded: EncodedColumn, y: Codes, level: float) -> float:
 
 
 def _guessers(encoded: EncodedColumn) -> list[Guesser]:
-    """A table of frequencies says all there is where there are few values."""
+    """The models to try; for few values, a frequency table is enough."""
     if encoded.distinct <= FREQUENT or encoded.kind == COMBINATION:
         return [frequency_table]
     return [frequency_table, boosted_trees, linear_discriminant]
@@ -180,7 +180,7 @@ def _judge(
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         with _one_thread() if guesser is not frequency_table else nullcontext():
             p = guesser(encoded, train, y[train], test, classes)
-        # A tenth of the prior bounds what one surprising record can cost.
+        # Mixing in a tenth of the prior bounds the cost of one surprising record.
         log_p[test] = np.log(0.9 * p + 0.1 * prior)
     right = log_p.argmax(axis=1) == y
     constant = y == int(prior.argmax())
@@ -200,21 +200,21 @@ def _judge(
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """Threads cost more than they bring on so few records, and much more on a busy machine."""
+    """Limit to one thread: on so few records more are slower, above all on a busy machine."""
     limited: AbstractContextManager[Any] = _controller().limit(limits=1)
     return limited
 
 
 @cache
 def _controller() -> Any:
-    import sklearn.ensemble  # noqa: F401 (loads the libraries that are to be limited)
+    import sklearn.ensemble  # noqa: F401 (loads the libraries to limit)
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def _folds(y: Codes, units: Codes | None, rng: np.random.Generator) -> Codes:
-    """A fold for each record: stratified by class, or by whole units of about equal size."""
+    """A fold for each record, stratified by class; with units, no unit is divided."""
     if units is None:
         order = np.lexsort((rng.random(len(y)), y))
         fold = np.empty(len(y), np.int64)

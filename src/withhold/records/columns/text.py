@@ -1,4 +1,4 @@
-"""Text as an attacker would look at it: hashed n-grams and words, length, shape."""
+"""Encode text as an attacker would: hashed n-grams and words, length, shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-LONGEST = 2000  # characters of a text that are looked at
+LONGEST = 2000  # characters of a text that are used
 NGRAMS, WORDS = 192, 192
 
 

@@ -1,4 +1,4 @@
-"""Columns that tell nothing each and something together, as two flags do whose XOR is a secret."""
+"""Columns that reveal something only together, such as two flags whose XOR is the secret."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from withhold.records.columns.encode import EncodedColumn
 from withhold.records.columns.tells import COMBINATION, LEVEL, Telling, how_well_it_tells
 
 Codes = npt.NDArray[np.int64]
-SETS = 400  # combinations of columns up to which all are cross-fitted
-PAIRS, TRIPLES = 50_000, 20_000  # combinations that are tried at most
-WORK = 5e9  # cells and records counted for the combinations of one size, at most
-FULL = 5  # records for each cell from which columns are joined by their own values
-SCREEN = 0.01  # of more than SETS combinations, those with such a chi-squared are cross-fitted
+SETS = 400  # up to this many combinations of columns are all cross-fitted
+PAIRS, TRIPLES = 50_000, 20_000  # most combinations to try
+WORK = 5e9  # most cells and records to count for the combinations of one size
+FULL = 5  # records per cell needed to join columns by their own values
+SCREEN = 0.01  # of more than SETS, only those with such a p-value of chi-squared are cross-fitted
 
 
 def tells_together(
@@ -29,15 +29,15 @@ def tells_together(
     *,
     seed: int = 0,
 ) -> dict[str, Telling | None]:
-    """The columns to leave out so that the others tell nothing together: {column: what it added}.
+    """The columns to leave out so that the others reveal nothing together: {column: what it added}.
 
-    Tried are all pairs and, while there are few, all triples (values joined; many values in six
-    bins by rank and, with records enough, by themselves), and all columns at once (every encoded
-    part, with trees and a linear model). From a set that tells, the column that tells most alone is
-    left out, and the rest is tried again.
-    A third of the level goes to the pairs, the triples and the whole, divided by their number.
-    Where there are too many pairs to try, the last columns are left out with None.
-    alone: {column: the chance of what it tells alone}.
+    This tests all pairs, all triples if there are few (values joined; many values in six bins by
+    rank and, with enough records, value by value), and all columns at once (every encoded part,
+    with trees and a linear model). From a set that reveals something, the column that reveals most
+    alone is left out, and the rest is tested again.
+    The pairs, the triples and the whole get a third of the level each, divided by their number.
+    If there are too many pairs to try, the last columns are left out with None.
+    alone: {column: the p-value of what it reveals alone}.
     """
     allowed = columns_to_pair(encoded, attributes)
     out: dict[str, Telling | None] = dict.fromkeys(list(encoded)[allowed:])
@@ -61,9 +61,9 @@ def tells_together(
 def telling_sets(
     left: Mapping[str, EncodedColumn], attributes: Sequence[Attribute], *, seed: int = 0
 ) -> Iterator[tuple[tuple[str, ...], Telling]]:
-    """The pairs and, where there are few, triples of columns that tell something.
+    """The pairs and, if there are few, triples of columns that reveal something.
 
-    Columns may be taken from `left` between two of them: no later set has those.
+    The caller may remove columns from `left` while iterating; later sets do not contain them.
     """
     bins = {n: binned(c) for n, c in left.items()}
     labels = _labels(attributes)
@@ -86,7 +86,7 @@ def telling_sets(
 def _views(
     names: Sequence[str], columns: Mapping[str, EncodedColumn], bins: Mapping[str, Codes]
 ) -> Iterator[list[Codes]]:
-    """The columns in bins and, where records are enough to fill the cells, by their own values."""
+    """The columns in bins and, if there are enough records to fill the cells, by their values."""
     coarse = [bins[n] for n in names]
     yield coarse
     fine = [looks(columns[n])[-1] for n in names]
@@ -98,7 +98,7 @@ def _views(
 
 
 def columns_to_pair(encoded: Mapping[str, EncodedColumn], attributes: Sequence[Attribute]) -> int:
-    """How many columns can be tried pair by pair in the time there is."""
+    """How many columns can be tested pair by pair within the limits."""
     bins = {n: binned(c) for n, c in encoded.items()}
     most = min(PAIRS, WORK / max(_cost(bins, _labels(attributes), 2), 1))
     return int((1 + np.sqrt(1 + 8 * most)) // 2)
@@ -109,7 +109,7 @@ def _labels(attributes: Sequence[Attribute]) -> list[Codes]:
 
 
 def _cost(bins: Mapping[str, Codes], labels: Sequence[Codes], size: int) -> float:
-    """About the records and cells that are counted for one combination."""
+    """Roughly the records and cells to count for one combination."""
     values = np.sort([int(b.max(initial=0)) + 1 for b in bins.values()])[-size:]
     classes = [int(y.max(initial=0)) + 1 for y in labels]
     return float(sum(len(y) + np.prod(values) * k for y, k in zip(labels, classes, strict=True)))
@@ -151,6 +151,6 @@ def _joined(codes: Sequence[Codes]) -> EncodedColumn:
 
 
 def _stacked(columns: Sequence[EncodedColumn]) -> EncodedColumn:
-    """Every encoded part of all columns, and the combination of all values."""
+    """All encoded parts of all columns, and the combination of all values."""
     joint = _joined([c.codes for c in columns]).codes
     return EncodedColumn(np.concatenate([c.x for c in columns], axis=1), "together", joint)

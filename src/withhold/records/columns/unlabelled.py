@@ -1,4 +1,4 @@
-"""Records without a label: whether what labelled records show of a column holds for them too."""
+"""Whether a measurement of a column on labelled records also holds for unlabelled ones."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from withhold.records.columns.bins import OWN
 from withhold.records.columns.encode import EncodedColumn
 from withhold.records.columns.tells import how_well_it_tells
 
-SHARE = 0.5  # of the records that must have a label
-ALIKE = 0.01  # chance below which labelled and unlabelled records are not alike
+SHARE = 0.5  # share of the records that must have a label
+ALIKE = 0.01  # p-value below which labelled and unlabelled records count as different
 
 
 def why_not_covered(encoded: EncodedColumn, attribute: Attribute, *, seed: int = 0) -> str | None:
-    """Why a column cannot be checked where the attribute has no label, in words; None if it can.
+    """Why a column cannot be checked for records without a label, in words; None if it can.
 
-    A column is measured on labelled records. For the others that says something only if the column
-    is alike there: with no values of its own, and of the same distribution. (It may still tell of
-    them: without labels nobody can measure that.)
+    A column is measured on labelled records. The result carries over to the others only if the
+    column has no other values there and the same distribution. (It may still reveal something
+    about them; without labels that cannot be measured.)
     """
     columns = attribute.codes.T if attribute.multilabel else [attribute.codes]
     for known in {(codes >= 0).tobytes(): codes >= 0 for codes in columns}.values():
@@ -30,7 +30,7 @@ def why_not_covered(encoded: EncodedColumn, attribute: Attribute, *, seed: int =
                 f"could not be checked: {missing:,} of {len(known):,} rows have no label of"
                 f" '{attribute.name}'"
             )
-        # Of many different values most are new everywhere: then only being there counts.
+        # With many different values most are new everywhere, so compare only missingness.
         value = encoded.codes if encoded.distinct <= OWN else np.minimum(encoded.codes, 0)
         alone = ~np.isin(value, value[known])
         if alone.any():
