@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from withhold.cli.help import AUDIT, DATA, MEDIA, PROOF, ROLES
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -56,66 +57,90 @@ def audit(
         typer.Option("--output", "-o", help="Folder for audit.json and report.html."),
     ] = None,
     suppress: Annotated[
-        str, typer.Option(help="Attributes that nobody should be able to read, comma-separated.")
+        str,
+        typer.Option(
+            help="Attributes that nobody should be able to read, comma-separated.",
+            rich_help_panel=ROLES,
+        ),
     ] = "",
     preserve: Preserve = "",
     joint: Annotated[
         list[str] | None,
-        typer.Option(help="Attributes to read together, as A,B; repeatable."),
+        typer.Option(
+            help="Attributes to read together, as A,B; repeatable.", rich_help_panel=AUDIT
+        ),
     ] = None,
     fail_if: Annotated[
         str | None,
         typer.Option(
             help='Exit with 3 where one holds: "speaker>floor+2; digit<95" (points; the tier that'
-            " reads most, or NAME@TIER, or NAME@certificate)."
+            " reads most, or NAME@TIER, or NAME@certificate).",
+            rich_help_panel=PROOF,
         ),
     ] = None,
     certificate: Annotated[
         Path | None,
         typer.Option(
             help="The bound on every attacker: NAME.certificate.json beside a release, a file of"
-            " withhold certify, or a bundle."
+            " withhold certify, or a bundle.",
+            rich_help_panel=PROOF,
         ),
     ] = None,
     key: Annotated[
         Path | None,
-        typer.Option(help="The owner's key: checks the signature of the certificate."),
+        typer.Option(
+            help="The owner's key: checks the signature of the certificate.", rich_help_panel=PROOF
+        ),
     ] = None,
     again: Annotated[
         list[Path] | None,
-        typer.Option(help="Another draw of the same release; repeatable."),
+        typer.Option(help="Another draw of the same release; repeatable.", rich_help_panel=AUDIT),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer attackers on fewer records: weaker.")
+        bool,
+        typer.Option(
+            "--quick", help="Fewer attackers on fewer records: weaker.", rich_help_panel=AUDIT
+        ),
     ] = False,
     id_column: Annotated[
-        str | None, typer.Option("--id", help="The column that tells records.")
+        str | None,
+        typer.Option("--id", help="The column that tells records.", rich_help_panel=AUDIT),
     ] = None,
     same_order: Annotated[
         bool,
-        typer.Option("--same-order", help="Vouch that the records of both files are in one order."),
+        typer.Option(
+            "--same-order",
+            help="Vouch that the records of both files are in one order.",
+            rich_help_panel=AUDIT,
+        ),
     ] = False,
     rows: Annotated[
         Path | None,
         typer.Option(
             help="Which row became which, as withhold transform lists it; RELEASE.rows.csv beside"
-            " the release is found without asking."
+            " the release is found without asking.",
+            rich_help_panel=AUDIT,
         ),
     ] = None,
     average: Annotated[
         str | None,
-        typer.Option(help="Average predictions over the records of one source: the column of it."),
+        typer.Option(
+            help="Average predictions over the records of one source: the column of it.",
+            rich_help_panel=AUDIT,
+        ),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
             help="YAML with suppress, preserve, joint, fail_if, quick, seed, id, group,"
-            " average, certificate."
+            " average, certificate.",
+            rich_help_panel=AUDIT,
         ),
     ] = None,
     features: Features = "x",
     release_features: Annotated[
-        str | None, typer.Option(help="The features of the release, if named otherwise.")
+        str | None,
+        typer.Option(help="The features of the release, if named otherwise.", rich_help_panel=DATA),
     ] = None,
     group: Group = None,
     exclude: Exclude = None,
@@ -123,7 +148,10 @@ def audit(
     test: Test = None,
     extractor: Annotated[
         str | None,
-        typer.Option(help="Media: how their features are made (withhold extract --list)."),
+        typer.Option(
+            help="Media: how their features are made (withhold extract --list).",
+            rich_help_panel=MEDIA,
+        ),
     ] = None,
     weights: Weights = None,
     extractor_set: Set = None,
@@ -132,7 +160,9 @@ def audit(
     rate: Rate = None,
     names: Names = None,
     allow_outside: AllowOutside = False,
-    seed: Annotated[int | None, typer.Option(help="Decides every draw (0).", min=0)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Decides every draw (0).", min=0, rich_help_panel=AUDIT)
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:

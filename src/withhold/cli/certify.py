@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from withhold.cli.help import DATA
 from withhold.cli.options import (
     Exclude,
     Group,
@@ -36,7 +37,8 @@ def certify(
     output: Annotated[Path, typer.Option("--output", "-o", help="Certificate (JSON) to write.")],
     confidence: Annotated[float, typer.Option(help="How sure the bound is, 0 to 1.")] = 0.95,
     features: Annotated[
-        str | None, typer.Option(help="Feature columns, where not those of the fit.")
+        str | None,
+        typer.Option(help="Feature columns, where not those of the fit.", rich_help_panel=DATA),
     ] = None,
     group: Group = None,
     exclude: Exclude = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from withhold.cli.help import MEDIA
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -40,7 +41,10 @@ def extract(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Dataset to write.")],
     extractor: Annotated[
-        str | None, typer.Option(help="How features are made; --list shows them (logmel).")
+        str | None,
+        typer.Option(
+            help="How features are made; --list shows them (logmel).", rich_help_panel=MEDIA
+        ),
     ] = None,
     list_: Annotated[
         bool,
@@ -50,7 +54,10 @@ def extract(
     ] = False,
     weights: Weights = None,
     download: Annotated[
-        bool, typer.Option("--download", help="Weights may be downloaded from the hub.")
+        bool,
+        typer.Option(
+            "--download", help="Weights may be downloaded from the hub.", rich_help_panel=MEDIA
+        ),
     ] = False,
     settings: Set = None,
     pattern: Pattern = None,
@@ -60,17 +67,29 @@ def extract(
     allow_outside: AllowOutside = False,
     test: Test = None,
     like: Annotated[
-        Path | None, typer.Option(help="Use the extractor and statistics of this dataset.")
+        Path | None,
+        typer.Option(
+            help="Use the extractor and statistics of this dataset.", rich_help_panel=MEDIA
+        ),
     ] = None,
     clips: Annotated[
-        int | None, typer.Option(help="Windows of each video, at equal distances.", min=1)
+        int | None,
+        typer.Option(
+            help="Windows of each video, at equal distances.", min=1, rich_help_panel=MEDIA
+        ),
     ] = None,
     annotations: Annotated[
         Path | None,
-        typer.Option(help="JSON of labels that hold for stretches of videos; a window for each."),
+        typer.Option(
+            help="JSON of labels that hold for stretches of videos; a window for each.",
+            rich_help_panel=MEDIA,
+        ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail at the first file that cannot be used.")
+        bool,
+        typer.Option(
+            "--strict", help="Fail at the first file that cannot be used.", rich_help_panel=MEDIA
+        ),
     ] = False,
     quiet: Quiet = False,
     as_json: Json = False,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from withhold.cli.help import METHOD
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -37,16 +38,29 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Bundle (a folder) to write.")],
     suppress: Suppress,
     preserve: Preserve = "",
-    method: Annotated[str, typer.Option(help="How to learn the modifier.")] = "codebook",
-    config: Annotated[Path | None, typer.Option(help="YAML file of the method's settings.")] = None,
-    preset: Annotated[str | None, typer.Option(help="A paper's settings, by name.")] = None,
+    method: Annotated[
+        str, typer.Option(help="How to learn the modifier.", rich_help_panel=METHOD)
+    ] = "codebook",
+    config: Annotated[
+        Path | None,
+        typer.Option(help="YAML file of the method's settings.", rich_help_panel=METHOD),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="A paper's settings, by name.", rich_help_panel=METHOD)
+    ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(help='What may leak (method codebook): "speaker<=floor+1; age<=0.2 bits".'),
+        typer.Option(
+            help='What may leak (method codebook): "speaker<=floor+1; age<=0.2 bits".',
+            rich_help_panel=METHOD,
+        ),
     ] = None,
     raw: Annotated[
         Path | None,
-        typer.Option(help="The media the features came from, for views in the raw domain."),
+        typer.Option(
+            help="The media the features came from, for views in the raw domain.",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
     features: Features = "x",
     group: Group = None,

@@ -16,6 +16,7 @@ import typer
 
 from withhold import __version__
 from withhold.cli import audit, bench, certify, demo, extract, fit, inspect, transform
+from withhold.cli.help import GroupedCommand
 from withhold.core.errors import UserError
 from withhold.core.terminal import wrapped
 
@@ -47,14 +48,14 @@ def _main(
         typer.echo(context.get_help())
 
 
-app.command("demo")(demo.demo)
-app.command("inspect")(inspect.inspect)
-app.command("extract")(extract.extract)
-app.command("fit")(fit.fit)
-app.command("transform")(transform.transform)
-app.command("certify")(certify.certify)
-app.command("audit")(audit.audit)
-app.command("bench")(bench.bench)
+app.command("demo", cls=GroupedCommand)(demo.demo)
+app.command("inspect", cls=GroupedCommand)(inspect.inspect)
+app.command("extract", cls=GroupedCommand)(extract.extract)
+app.command("fit", cls=GroupedCommand)(fit.fit)
+app.command("transform", cls=GroupedCommand)(transform.transform)
+app.command("certify", cls=GroupedCommand)(certify.certify)
+app.command("audit", cls=GroupedCommand)(audit.audit)
+app.command("bench", cls=GroupedCommand)(bench.bench)
 
 
 INTERRUPTED = 130

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from withhold.cli.help import DATA, MEDIA, ROLES
 from withhold.core.errors import UserError
 from withhold.core.progress import Bars, Lines, Progress, Silent
 
@@ -24,32 +25,50 @@ Features = Annotated[
     str,
     typer.Option(
         help="The list column that holds the features, or names and globs of numeric columns"
-        ' ("f_*,age").'
+        ' ("f_*,age").',
+        rich_help_panel=DATA,
     ),
 ]
-Group = Annotated[str | None, typer.Option(help="The column that names the person or source.")]
+Group = Annotated[
+    str | None,
+    typer.Option(help="The column that names the person or source.", rich_help_panel=DATA),
+]
 Exclude = Annotated[
-    str | None, typer.Option(help="Columns that are no attributes, comma-separated.")
+    str | None,
+    typer.Option(help="Columns that are no attributes, comma-separated.", rich_help_panel=DATA),
 ]
 MultiLabel = Annotated[
     list[str] | None,
     typer.Option(
         "--multilabel",
         help="An attribute of several binary columns, as NAME=COLUMN,COLUMN,…; repeatable.",
+        rich_help_panel=DATA,
     ),
 ]
-Suppress = Annotated[str, typer.Option(help="Attributes to hide, comma-separated.")]
-Preserve = Annotated[str, typer.Option(help="Attributes to keep, comma-separated.")]
+Suppress = Annotated[
+    str, typer.Option(help="Attributes to hide, comma-separated.", rich_help_panel=ROLES)
+]
+Preserve = Annotated[
+    str, typer.Option(help="Attributes to keep, comma-separated.", rich_help_panel=ROLES)
+]
 Test = Annotated[
     str | None,
-    typer.Option(help='Hold out the records for which this holds, e.g. "take>=30".'),
+    typer.Option(
+        help='Hold out the records for which this holds, e.g. "take>=30".', rich_help_panel=DATA
+    ),
 ]
 Pattern = Annotated[
     str | None,
-    typer.Option(help='Labels from the names in a folder, e.g. "{age}_{gender}_*.jpg".'),
+    typer.Option(
+        help='Labels from the names in a folder, e.g. "{age}_{gender}_*.jpg".',
+        rich_help_panel=MEDIA,
+    ),
 ]
 Column = Annotated[
-    str | None, typer.Option(help="The column of a table that holds the media, or their paths.")
+    str | None,
+    typer.Option(
+        help="The column of a table that holds the media, or their paths.", rich_help_panel=MEDIA
+    ),
 ]
 Key = Annotated[
     Path | None,
@@ -57,24 +76,37 @@ Key = Annotated[
         "--key", help="Your copy of the bundle's key; a bundle of another key is refused."
     ),
 ]
-Rate = Annotated[int | None, typer.Option(help="Samples a second of bare sound.", min=1)]
+Rate = Annotated[
+    int | None, typer.Option(help="Samples a second of bare sound.", min=1, rich_help_panel=MEDIA)
+]
 Names = Annotated[
     Path | None,
-    typer.Option(help="The list that a release left beside its folder: what files were called."),
+    typer.Option(
+        help="The list that a release left beside its folder: what files were called.",
+        rich_help_panel=MEDIA,
+    ),
 ]
 AllowOutside = Annotated[
     bool,
     typer.Option(
         "--allow-outside",
         help="A table of paths may name files outside its own folder; for tables you trust.",
+        rich_help_panel=MEDIA,
     ),
 ]
 Weights = Annotated[
-    str | None, typer.Option(help="Weights: a file, a folder, or a name on the model hub.")
+    str | None,
+    typer.Option(
+        help="Weights: a file, a folder, or a name on the model hub.", rich_help_panel=MEDIA
+    ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A setting of the extractor, as NAME=VALUE; repeatable."),
+    typer.Option(
+        "--set",
+        help="A setting of the extractor, as NAME=VALUE; repeatable.",
+        rich_help_panel=MEDIA,
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Decides every draw.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from withhold.cli.help import DATA, MEDIA, RELEASE
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -30,29 +31,38 @@ def transform(
     data: DataOrMedia,
     output: Annotated[Path, typer.Option("--output", "-o", help="Release to write.")],
     features: Annotated[
-        str | None, typer.Option(help="Feature columns, where not those of the fit.")
+        str | None,
+        typer.Option(help="Feature columns, where not those of the fit.", rich_help_panel=DATA),
     ] = None,
     keep_labels: Annotated[
         bool,
         typer.Option(
             "--keep-labels",
             help="Keep the suppressed attributes and copies of them, for work inside the house.",
+            rich_help_panel=RELEASE,
         ),
     ] = False,
     drop: Annotated[
         list[str] | None,
-        typer.Option(help="Columns to leave out, comma-separated; repeatable."),
+        typer.Option(
+            help="Columns to leave out, comma-separated; repeatable.", rich_help_panel=RELEASE
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
             help="Columns to take along whatever they tell, comma-separated; repeatable. The"
-            " certificate does not cover them."
+            " certificate does not cover them.",
+            rich_help_panel=RELEASE,
         ),
     ] = None,
     same_order: Annotated[
         bool,
-        typer.Option("--same-order", help="Keep the order of the rows, which may tell of people."),
+        typer.Option(
+            "--same-order",
+            help="Keep the order of the rows, which may tell of people.",
+            rich_help_panel=RELEASE,
+        ),
     ] = False,
     shape: Annotated[
         str,
@@ -60,6 +70,7 @@ def transform(
             "--as",
             help="Of a codebook: code (its vector), sample (a member made up near it), or index"
             " (its number, with the table of codes beside the release).",
+            rich_help_panel=RELEASE,
         ),
     ] = "code",
     pattern: Pattern = None,
@@ -69,11 +80,18 @@ def transform(
     keep_names: Annotated[
         bool,
         typer.Option(
-            "--keep-names", help="Media: keep the names of files, which may tell of people."
+            "--keep-names",
+            help="Media: keep the names of files, which may tell of people.",
+            rich_help_panel=MEDIA,
         ),
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Media: fail at the first that cannot be released.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="Media: fail at the first that cannot be released.",
+            rich_help_panel=MEDIA,
+        ),
     ] = False,
     key: Key = None,
     quiet: Quiet = False,
