@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from withhold.actions.audit import audit
     from withhold.audit.leakage_scorer import leakage_scorer
     from withhold.bundle.bundle import load_bundle as load
-    from withhold.certificate.certify import certify
+    from withhold.certificate.certify_bundle import certify
     from withhold.records.dataset import Dataset
     from withhold.suppressor import Suppressor
 
@@ -29,7 +29,7 @@ _WHERE = {
     "Dataset": ("withhold.records.dataset", "Dataset"),
     "Suppressor": ("withhold.suppressor", "Suppressor"),
     "audit": ("withhold.audit", None),
-    "certify": ("withhold.certificate.certify", "certify"),
+    "certify": ("withhold.certificate.certify_bundle", "certify"),
     "leakage_scorer": ("withhold.audit.leakage_scorer", "leakage_scorer"),
     "load": ("withhold.bundle.bundle", "load_bundle"),
 }

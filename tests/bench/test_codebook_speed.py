@@ -13,8 +13,8 @@ import pytest
 from support import TINY
 from withhold.actions.fit import fit_bundle
 from withhold.bench import codebook_speed, find_recipe, run_recipe
-from withhold.bench.apart import Apart, fit_apart, fit_here, put
 from withhold.bench.codebook_speed import Sizes, grow, many_people, measure_codebook_speed
+from withhold.bench.fit_in_subprocess import Apart, fit_apart, fit_here, put
 from withhold.bench.keys import bench_key
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent

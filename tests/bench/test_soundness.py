@@ -74,13 +74,13 @@ def test_what_it_writes(
 def test_a_bound_that_is_too_low_is_noticed() -> None:
     later, given = "later: one record", "given: one record"
     for claim, exceeded, kept in ((later, 5, True), (later, 6, False), (given, 1, False)):
-        row = soundness.Row("discrete", claim, 100, exceeded, 0.1, 0)
+        row = soundness.SoundnessRow("discrete", claim, 100, exceeded, 0.1, 0)
         assert soundness.SoundnessResult((row,), 1.0).sound == kept
 
 
 def test_counting_probabilities_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A certificate that sums W(j | x) instead of the draws is false for repeated records."""
-    module = importlib.import_module("withhold.certificate.certify")
+    module = importlib.import_module("withhold.certificate.certify_bundle")
 
     def by_probabilities(channel: Any, held: Any, counts: Any, progress: Any) -> Any:
         w = channel.probabilities(held.x).astype(np.float64)

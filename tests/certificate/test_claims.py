@@ -11,7 +11,7 @@ import pytest
 from certificate.made import TableChannel, bundle, data
 from withhold import certify
 from withhold.certificate import Certificate, headline, sentence
-from withhold.certificate.words import at_most
+from withhold.certificate.claim_wording import at_most
 from withhold.core.errors import UserError
 
 

@@ -17,10 +17,10 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.audit.plan import FULL
-from withhold.bench.kept import row_folder
 from withhold.bench.keys import bench_key
-from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import markdown_table, percent, print_cells
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.result_table import markdown_table, percent, print_cells
+from withhold.bench.row_cache import row_folder
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.datasets.public import public
@@ -128,7 +128,7 @@ def _fitted(recipe: Recipe, output: Path, progress: Progress) -> Iterator[tuple[
 
 
 def _fit_and_audit(
-    recipe: Recipe, row: Row, data: Dataset, journal: Journal, progress: Progress
+    recipe: Recipe, row: RecipeRow, data: Dataset, journal: Journal, progress: Progress
 ) -> Evidence:
     from withhold.bench.run import row_config
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from withhold.bench.apart import Apart, fit_apart
+from withhold.bench.fit_in_subprocess import Apart, fit_apart
 from withhold.bench.recipe import find_recipe
-from withhold.bench.result import at_most, markdown_table, percent, print_cells
+from withhold.bench.result_table import at_most, markdown_table, percent, print_cells
 from withhold.bench.run import row_config
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress

@@ -18,10 +18,10 @@ import numpy as np
 
 from withhold.actions.fit import fit_bundle
 from withhold.bench.audits import row_key
-from withhold.bench.kept import keep_row, row_folder
-from withhold.bench.media import features_of
-from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import markdown_table, print_cells
+from withhold.bench.media_releases import features_of
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.result_table import markdown_table, print_cells
+from withhold.bench.row_cache import keep_row, row_folder
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.datasets.media_sets import public_media
@@ -35,7 +35,7 @@ LINKED = "20"
 
 
 @dataclass(frozen=True)
-class Proof:
+class ProofRow:
     """One setting on one extractor and seed. Fractions."""
 
     extractor: str
@@ -56,7 +56,7 @@ class EqualProofResult:
     """Every setting, extractor and seed."""
 
     recipe: Recipe
-    rows: tuple[Proof, ...]
+    rows: tuple[ProofRow, ...]
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and lines: mean and spread over the seeds, in %."""
@@ -123,7 +123,7 @@ def run_equal_proof(recipe: Recipe, output: Path, *, progress: Progress) -> Equa
                 progress.say(f"{spec.shown}: {row.label}, seed {seed}")
                 make = partial(_row, recipe, row, spec.shown, data, seed, progress)
                 place = row_folder(folder, f"{row.label} {seed}")
-                rows.append(Proof(**keep_row(place, key, make)))
+                rows.append(ProofRow(**keep_row(place, key, make)))
     result = EqualProofResult(recipe, tuple(rows))
     write_bytes(output / "results.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
     write_bytes(output / "table.md", result.to_markdown().encode())
@@ -131,7 +131,7 @@ def run_equal_proof(recipe: Recipe, output: Path, *, progress: Progress) -> Equa
 
 
 def _row(
-    recipe: Recipe, row: Row, extractor: str, data: Dataset, seed: int, progress: Progress
+    recipe: Recipe, row: RecipeRow, extractor: str, data: Dataset, seed: int, progress: Progress
 ) -> dict[str, Any]:
     roles, name = Roles.of(recipe.suppress), recipe.suppress
     started = time.perf_counter()
@@ -157,7 +157,7 @@ def _row(
         np.add.at(table, (of[~test], code[~test]), 1)
         kept[wanted] = float((table.argmax(axis=0)[code[test]] == of[test]).mean())
     stated = claim.later.stated
-    found = Proof(
+    found = ProofRow(
         extractor,
         row.label,
         seed,

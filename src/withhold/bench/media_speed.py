@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from withhold.bench.result import markdown_table, print_cells
+from withhold.bench.result_table import markdown_table, print_cells
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent

@@ -13,7 +13,7 @@ from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.settings import read_settings
 
 
-class Row(BaseModel):
+class RecipeRow(BaseModel):
     """One line of a table: a fit and its roles. Without `suppress` it is the original data."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,7 +63,7 @@ class Recipe(BaseModel):
     seed: int = 0
     config: dict[str, Any] = Field(default_factory=dict)
     measure: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: tuple[RecipeRow, ...] = ()
     ladder: Literal["full", "strong"] = Field(
         "full", description="attackers of `certified`: all of them, or trees and a network"
     )

@@ -15,7 +15,7 @@ import pyarrow as pa
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.pool import run_all
-from withhold.bench.result import markdown_table, print_cells
+from withhold.bench.result_table import markdown_table, print_cells
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.datasets.worlds.leaky import LEAKY, LeakyRelease, harmless

@@ -19,8 +19,8 @@ from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers.mlp import MlpLarge
 from withhold.audit.evaluate import evaluate
 from withhold.bench.keys import bench_key
-from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import RowResult, TableResult
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.result_table import RowResult, TableResult
 from withhold.bundle.bundle import Bundle
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
@@ -50,18 +50,18 @@ ATTACKERS = (MlpLarge(epochs=30, patience=6),)
 KINDS = {
     "audits": ("audits", "run_audits"),
     "external": ("audits", "run_audits"),
-    "certified": ("certified", "run_certified"),
+    "certified": ("certified_releases", "run_certified"),
     "tradeoff": ("tradeoff", "run_tradeoff"),
-    "power": ("power", "measure_power"),
+    "power": ("audit_power", "measure_power"),
     "release-leaks": ("release_leaks", "measure_release_leaks"),
     "soundness": ("soundness", "measure_soundness"),
-    "elimination": ("elimination", "measure_elimination"),
+    "elimination": ("elimination_remedies", "measure_elimination"),
     "equal-proof": ("equal_proof", "run_equal_proof"),
     "speed": ("speed", "measure_speed"),
     "codebook-speed": ("codebook_speed", "measure_codebook_speed"),
     "audit-speed": ("audit_speed", "measure_audit_speed"),
     "memory": ("memory", "measure_memory"),
-    "media": ("media", "run_media"),
+    "media": ("media_releases", "run_media"),
     "media-speed": ("media_speed", "measure_media_speed"),
 }
 
@@ -105,7 +105,7 @@ def _run_table(recipe: Recipe, output: Path, progress: Progress) -> TableResult:
 
 def _run_row(
     recipe: Recipe,
-    row: Row,
+    row: RecipeRow,
     data: Dataset,
     frozen: dict[str, FrozenModel],
     journal: Journal,
@@ -192,13 +192,13 @@ def _frozen_models(
     return models
 
 
-def row_method(recipe: Recipe, row: Row) -> str:
+def row_method(recipe: Recipe, row: RecipeRow) -> str:
     """The method of a row: its own, or the recipe's; without one to suppress, the original."""
     return row.method or (recipe.method if row.suppress else "identity")
 
 
 def timed_fit(
-    recipe: Recipe, row: Row, data: Dataset, roles: Roles, progress: Progress
+    recipe: Recipe, row: RecipeRow, data: Dataset, roles: Roles, progress: Progress
 ) -> tuple[Bundle, float]:
     """The fit of a row and its seconds, certificate included; nothing is taken over."""
     started = time.perf_counter()
@@ -215,7 +215,7 @@ def timed_fit(
     return bundle, time.perf_counter() - started
 
 
-def row_config(recipe: Recipe, row: Row) -> dict[str, Any]:
+def row_config(recipe: Recipe, row: RecipeRow) -> dict[str, Any]:
     """The settings of a row: its own over the recipe's; none of those of another method."""
     if row_method(recipe, row) != recipe.method:
         return row.config
@@ -226,7 +226,7 @@ def row_config(recipe: Recipe, row: Row) -> dict[str, Any]:
     return merged
 
 
-def _key(recipe: Recipe, row: Row, data: Dataset) -> str:
+def _key(recipe: Recipe, row: RecipeRow, data: Dataset) -> str:
     text = json.dumps(
         [
             row.model_dump(mode="json", exclude={"paper"}),

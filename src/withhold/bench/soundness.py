@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from withhold.audit.pool import run_all
 from withhold.bench.release_worlds import KINDS, SECRET, ReleaseWorld
-from withhold.certificate.linked import linked_rate
+from withhold.certificate.linked_bound import linked_rate
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.release.dataset import ReleasedDataset, release_dataset
@@ -34,7 +34,7 @@ Judged = tuple[str, float, float]  # claim, truth or attack, bound
 
 
 @dataclass(frozen=True)
-class Row:
+class SoundnessRow:
     """One claim over all worlds of a kind: how often it was wrong, and by how much it was high."""
 
     kind: str
@@ -59,7 +59,7 @@ class Row:
 class SoundnessResult:
     """Every claim in every kind of world."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[SoundnessRow, ...]
     seconds: float
 
     @property
@@ -107,7 +107,7 @@ class SoundnessResult:
 
     def print(self) -> None:
         """The table in a terminal."""
-        from withhold.bench.result import print_cells
+        from withhold.bench.result_table import print_cells
 
         print_cells("The soundness of the certificate", *self.cells(), self.legend, left=2)
 
@@ -175,9 +175,9 @@ def _eliminate(table: npt.NDArray[np.int64], known: int, rng: np.random.Generato
     return float(left.reshape(table.shape).max(axis=0).sum() / max(left.sum(), 1))
 
 
-def _row(kind: str, claim: str, pairs: npt.NDArray[np.float64]) -> Row:
+def _row(kind: str, claim: str, pairs: npt.NDArray[np.float64]) -> SoundnessRow:
     truth, bound = pairs[:, 0], pairs[:, 1]
-    return Row(
+    return SoundnessRow(
         kind,
         claim,
         len(pairs),

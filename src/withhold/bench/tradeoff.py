@@ -16,12 +16,12 @@ from withhold.audit.attackers import Attacker, MlpLarge, Nearest, Trees
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.bench.audits import row_key
-from withhold.bench.figure import Curve, Panel, Spot, draw_figure
-from withhold.bench.held_out import held_out
-from withhold.bench.kept import keep_row, row_folder
-from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import at_most, markdown_table, percent, print_cells
+from withhold.bench.held_out_release import held_out
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.result_table import at_most, markdown_table, percent, print_cells
+from withhold.bench.row_cache import keep_row, row_folder
 from withhold.bench.run import row_method, timed_fit
+from withhold.bench.tradeoff_figure import Curve, Panel, Spot, draw_figure
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress
@@ -38,7 +38,7 @@ MOST_CLASSES = 20
 
 
 @dataclass(frozen=True)
-class Point:
+class TradeoffPoint:
     """A method at one place of its dial. Accuracies are fractions, of the test part.
 
     `attack` is the worse of two: by attackers of the fitted records' release, and (of a release of
@@ -68,7 +68,7 @@ class TradeoffResult:
     """Every point of a recipe."""
 
     recipe: Recipe
-    points: tuple[Point, ...]
+    points: tuple[TradeoffPoint, ...]
     attackers: tuple[str, ...]
 
     @property
@@ -125,7 +125,7 @@ class TradeoffResult:
         original = next((p for p in self.points if p.method == "identity"), None)
         panels = []
         for name in self.useful:
-            curves: dict[str, list[Point]] = {}
+            curves: dict[str, list[TradeoffPoint]] = {}
             for p in self.points:
                 curves.setdefault(p.curve, []).append(p)
             panels.append(
@@ -197,7 +197,9 @@ def run_tradeoff(recipe: Recipe, output: Path, *, progress: Progress) -> Tradeof
             digest, repr(attackers),
         ]  # fmt: skip
         make = partial(_point, recipe, row, data, progress)
-        points.append(Point(**keep_row(row_folder(output, row.label), row_key(facts), make)))
+        points.append(
+            TradeoffPoint(**keep_row(row_folder(output, row.label), row_key(facts), make))
+        )
     result = TradeoffResult(recipe, tuple(points), tuple(a.name for a in attackers))
     write_bytes(output / "results.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
     write_bytes(output / "table.md", result.to_markdown().encode())
@@ -205,7 +207,7 @@ def run_tradeoff(recipe: Recipe, output: Path, *, progress: Progress) -> Tradeof
     return result
 
 
-def _point(recipe: Recipe, row: Row, data: Dataset, progress: Progress) -> dict[str, Any]:
+def _point(recipe: Recipe, row: RecipeRow, data: Dataset, progress: Progress) -> dict[str, Any]:
     progress.say(f"point: {row.label}")
     name = suppressed(recipe)
     roles = Roles.of(name, row.preserve)
@@ -223,7 +225,7 @@ def _point(recipe: Recipe, row: Row, data: Dataset, progress: Progress) -> dict[
         other, codes = read[name].informed.accuracy, len(bundle.modifier.codes)
     claims = (bundle.certificate or {}).get("attributes", {})
     fitted = found[name].informed.accuracy
-    point = Point(
+    point = TradeoffPoint(
         row.label,
         method,
         found[name].floor,

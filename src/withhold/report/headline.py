@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evidence import Evidence
-from withhold.report import words
-from withhold.report.numbers import at_most_percent, percent
+from withhold.report import wording
+from withhold.report.number_format import at_most_percent, percent
 
 _MANY = 4  # attributes or columns that a sentence names
 
@@ -31,7 +31,7 @@ class Headline:
 def headline(evidence: Evidence) -> Headline:
     """What to do with this release, in one or two sentences."""
     if evidence.release is None or not evidence.suppressed:
-        return Headline(words.headline(evidence), _tone(evidence), terms=_terms(evidence))
+        return Headline(wording.headline(evidence), _tone(evidence), terms=_terms(evidence))
     stop = _still_there(evidence) or _unchanged(evidence) or _contradicted(evidence)
     if stop is None:
         stop = _readable(evidence)
@@ -221,12 +221,12 @@ def _readable(evidence: Evidence) -> Markup | None:
     [(name, a)] = found.items()
     tier = _surest(a)
     return Markup("{} {} for {} of {} (guessing {}).").format(
-        words.attacker(tier, name, a, alone=False),
-        Markup("is right about the {}" if words.multilabel(a) else "names the {}").format(
+        wording.attacker(tier, name, a, alone=False),
+        Markup("is right about the {}" if wording.multilabel(a) else "names the {}").format(
             _em(name)
         ),
         percent(a.tiers[tier].accuracy),
-        words.units(tier, a),
+        wording.units(tier, a),
         percent(a.floor_of(tier)),
     )
 

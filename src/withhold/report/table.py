@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from withhold.certificate.words import at_most
-from withhold.report.numbers import NONE, bits, points, span
+from withhold.certificate.claim_wording import at_most
+from withhold.report.number_format import NONE, bits, points, span
 
 if TYPE_CHECKING:
     from rich.console import Console

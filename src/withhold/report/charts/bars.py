@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from withhold.report.charts import svg
-from withhold.report.charts.marks import LINE, Mark, across, named
-from withhold.report.numbers import percent, span
+from withhold.report.charts.named_marks import LINE, Mark, across, named
+from withhold.report.number_format import percent, span
 
 _ROW, _BAR = 42, 14  # pixels: a figure, its bar
 

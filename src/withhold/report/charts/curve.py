@@ -10,7 +10,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from withhold.report.charts import svg
-from withhold.report.numbers import percent, points, span
+from withhold.report.number_format import percent, points, span
 
 _TOP, _PLOT, _BOTTOM = 24, 150, 42  # pixels
 

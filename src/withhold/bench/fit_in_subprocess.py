@@ -1,8 +1,8 @@
-"""One fit of `codebook` in a process of its own: seconds, memory, and how good the channel is.
+"""One fit of `codebook` in its own process: its seconds, its memory, and how good the channel is.
 
-A process that fitted something before has memory that it did not give back, so a fresh one is
-started for each: `python -m withhold.bench.apart FOLDER`. It reads the features from x.npy, which
-takes no memory beyond them, and the rest from table.parquet and task.json.
+A process that has fitted before keeps some of that memory, so each fit gets a fresh one:
+`python -m withhold.bench.fit_in_subprocess FOLDER`. It reads the features from x.npy, which takes
+no further memory, and everything else from table.parquet and task.json.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def fit_apart(
     _status("VmRSS")  # says at once where this cannot be measured
     with tempfile.TemporaryDirectory(dir=folder) as place:
         put(Path(place), data, suppress, config, useful)
-        command = [sys.executable, "-m", "withhold.bench.apart", place]
+        command = [sys.executable, "-m", "withhold.bench.fit_in_subprocess", place]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         told = done.stderr.strip().splitlines() or ["it said nothing"]

@@ -49,7 +49,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Leak:
+class PlantedLeak:
     """One planted leak: the best accuracy there is, ours in every draw, the others' in one."""
 
     name: str
@@ -71,7 +71,7 @@ class Leak:
         return (self.rivals[name] - first.majority) / (first.reached - first.majority)
 
     @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Leak:
+    def from_dict(cls, found: dict[str, Any]) -> PlantedLeak:
         """What `asdict` wrote."""
         return cls(**(found | {"draws": tuple(Draw(**d) for d in found["draws"])}))
 
@@ -80,7 +80,7 @@ class Leak:
 class PowerResult:
     """Planted leaks, and the two controls."""
 
-    leaks: tuple[Leak, ...]
+    leaks: tuple[PlantedLeak, ...]
     held: int  # seeds without a leak whose interval holds the majority
     alarms: int  # seeds without a leak that were called readable
     seeds: int
@@ -125,7 +125,7 @@ class PowerResult:
 
     def print(self) -> None:
         """The table in a terminal."""
-        from withhold.bench.result import print_cells
+        from withhold.bench.result_table import print_cells
 
         print_cells("The power of the audit", *self.cells(), f"{LEGEND} {self.controls}")
 
@@ -148,7 +148,7 @@ def measure_power(output: Path, *, progress: Progress) -> PowerResult:
             progress.say(f"leak: {name}")
             leak = measure_leak(name, world, RIVALS, progress=progress)
             write_bytes(saved, json.dumps(asdict(leak), indent=1).encode())
-        leaks.append(Leak.from_dict(json.loads(saved.read_text())))
+        leaks.append(PlantedLeak.from_dict(json.loads(saved.read_text())))
     full = {
         str(k): read(as_data(full_leak(4000, max(2 * k, 16), k, seed=1))).informed.accuracy
         for k in FULL
@@ -176,7 +176,7 @@ def measure_leak(
     *,
     progress: Progress,
     seeds: Sequence[int] = DRAWN,
-) -> Leak:
+) -> PlantedLeak:
     """The audit of several draws of one world, and its rivals on the first of them."""
     draws = []
     for seed in seeds:
@@ -199,7 +199,7 @@ def measure_leak(
     with progress.stage(f"others on {name}", len(rivals) * 20) as stage:
         tasks = [(20.0, partial(_ask, rival, first, seeds[0])) for rival in rivals.values()]
         said = dict(run_all(call, tasks, workers=None, stage=stage))
-    return Leak(
+    return PlantedLeak(
         name,
         len(first.x),
         first.x.shape[1],

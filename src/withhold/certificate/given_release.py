@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from withhold.certificate.bound import Table, plug_in
 from withhold.certificate.claims import ReleaseClaim
-from withhold.certificate.elimination import DELTA, known_bounds, measured_rates
-from withhold.certificate.linked import SIZES, linked_rate
+from withhold.certificate.elimination_bound import DELTA, known_bounds, measured_rates
+from withhold.certificate.linked_bound import SIZES, linked_rate
 from withhold.certificate.targets import JOINT, single, together
 from withhold.records.attribute import Attribute
 

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from withhold import __version__
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.bound import Table, plug_in, upper_bound
+from withhold.certificate.certifiable_records import held_out
+from withhold.certificate.claim_wording import ASSUMPTIONS
 from withhold.certificate.claims import (
     AttributeClaim,
     Certificate,
@@ -18,14 +20,12 @@ from withhold.certificate.claims import (
     LinkedClaim,
     NoGroupClaim,
 )
-from withhold.certificate.held_out import held_out
-from withhold.certificate.linked import SIZES, bound_of, linked_rate
-from withhold.certificate.people import Groups, NoGroups, groups_of
-from withhold.certificate.released import digests
+from withhold.certificate.code_digests import digests
+from withhold.certificate.group_units import Groups, NoGroups, groups_of
+from withhold.certificate.linked_bound import SIZES, bound_of, linked_rate
 from withhold.certificate.tally import Tally
 from withhold.certificate.targets import JOINT, single, together
-from withhold.certificate.words import ASSUMPTIONS
-from withhold.certificate.worst import fewest_behind, worst_lift
+from withhold.certificate.worst_codes import fewest_behind, worst_lift
 from withhold.core.errors import UserError, did_you_mean
 from withhold.core.progress import Progress, Silent
 from withhold.methods import Channel

@@ -10,8 +10,8 @@ import math
 from markupsafe import Markup
 
 from withhold.report.charts import svg
-from withhold.report.charts.marks import LINE, Mark, across, named
-from withhold.report.numbers import at_most_percent, percent, span
+from withhold.report.charts.named_marks import LINE, Mark, across, named
+from withhold.report.number_format import at_most_percent, percent, span
 
 _BAR, _TOP = 16, 22  # pixels: the bar, and the lettering over it
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from withhold.audit import pool
-from withhold.bench import find_recipe, power, run_recipe
+from withhold.bench import audit_power, find_recipe, run_recipe
 from withhold.bench.rivals import logistic_probe
 from withhold.core.progress import Silent
 from withhold.datasets.worlds.planted import PLANTED
@@ -31,17 +31,22 @@ def coin(x_train, codes, x_test, seed):
 
 
 def test_the_way_from_majority_to_bayes():
-    drawn = (power.Draw(0, 0.5, 0.9, 0.88, "mlp", 1.0), power.Draw(1, 0.5, 0.9, 0.90, "mlp", 1.0))
-    leak = power.Leak("x", 10, 2, 0.9, drawn, {"half": 0.7, "none": 0.5})
+    drawn = (
+        audit_power.Draw(0, 0.5, 0.9, 0.88, "mlp", 1.0),
+        audit_power.Draw(1, 0.5, 0.9, 0.90, "mlp", 1.0),
+    )
+    leak = audit_power.PlantedLeak("x", 10, 2, 0.9, drawn, {"half": 0.7, "none": 0.5})
     assert leak.way == pytest.approx(0.975)
     assert leak.rival_way("half") == pytest.approx(0.5)
     assert leak.rival_way("none") == pytest.approx(0)
-    assert power.Leak.from_dict(json.loads(json.dumps(power.asdict(leak)))) == leak
+    assert (
+        audit_power.PlantedLeak.from_dict(json.loads(json.dumps(audit_power.asdict(leak)))) == leak
+    )
 
 
 def test_an_xor_is_read_by_the_ladder_and_not_by_a_probe():
     rivals = {"logistic probe": logistic_probe, "coin": coin}
-    leak = power.measure_leak("xor", SMALL, rivals, progress=Silent(), seeds=(3, 4))
+    leak = audit_power.measure_leak("xor", SMALL, rivals, progress=Silent(), seeds=(3, 4))
     assert leak.way > 0.95
     assert abs(leak.rival_way("logistic probe")) < 0.15
     assert abs(leak.rival_way("coin")) < 0.15
@@ -49,13 +54,13 @@ def test_an_xor_is_read_by_the_ladder_and_not_by_a_probe():
 
 
 def test_what_it_writes_and_that_it_goes_on(tmp_path: Path, monkeypatch, capsys):
-    monkeypatch.setattr(power, "PLANTED", {"xor": SMALL})
-    monkeypatch.setattr(power, "HARDER", {})
-    monkeypatch.setattr(power, "RIVALS", {"coin": coin})
-    monkeypatch.setattr(power, "SEEDS", 2)
-    monkeypatch.setattr(power, "FULL", (2,))
-    monkeypatch.setattr(power, "without_leak", lambda seed: (True, seed == 0))
-    monkeypatch.setattr(power, "without_leak_of_people", lambda seed: seed == 1)
+    monkeypatch.setattr(audit_power, "PLANTED", {"xor": SMALL})
+    monkeypatch.setattr(audit_power, "HARDER", {})
+    monkeypatch.setattr(audit_power, "RIVALS", {"coin": coin})
+    monkeypatch.setattr(audit_power, "SEEDS", 2)
+    monkeypatch.setattr(audit_power, "FULL", (2,))
+    monkeypatch.setattr(audit_power, "without_leak", lambda seed: (True, seed == 0))
+    monkeypatch.setattr(audit_power, "without_leak_of_people", lambda seed: seed == 1)
     result = run_recipe(find_recipe("audit-power"), tmp_path, progress=Silent())
     assert (result.held, result.alarms, set(result.full.values())) == (2, 1, {1.0})
     assert result.people_alarms == 1
@@ -65,12 +70,12 @@ def test_what_it_writes_and_that_it_goes_on(tmp_path: Path, monkeypatch, capsys)
     assert "held the majority in 2 of 2 seeds" in text
     result.print()
     assert "of the way" in capsys.readouterr().out
-    monkeypatch.setattr(power, "measure_leak", None)
-    assert power.measure_power(tmp_path, progress=Silent()).leaks == result.leaks
+    monkeypatch.setattr(audit_power, "measure_leak", None)
+    assert audit_power.measure_power(tmp_path, progress=Silent()).leaks == result.leaks
 
 
 def test_without_a_leak_there_is_no_alarm():
-    held, alarm = zip(*(power.without_leak(seed) for seed in range(2)), strict=True)
-    assert not any(power.without_leak_of_people(seed) for seed in range(2))
+    held, alarm = zip(*(audit_power.without_leak(seed) for seed in range(2)), strict=True)
+    assert not any(audit_power.without_leak_of_people(seed) for seed in range(2))
     assert not any(alarm)
     assert all(isinstance(h, bool) for h in held)

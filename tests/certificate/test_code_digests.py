@@ -14,7 +14,7 @@ from withhold import certify
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import save_bundle
 from withhold.certificate import Certificate, read_certificate
-from withhold.certificate.released import ROWS, Rows, compare, digests
+from withhold.certificate.code_digests import ROWS, Rows, compare, digests
 from withhold.core.errors import UserError
 from withhold.records.roles import Roles
 

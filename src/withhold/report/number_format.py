@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from withhold.certificate.words import at_most
+from withhold.certificate.claim_wording import at_most
 
 NONE = "–"
 _SPACE = "\N{NO-BREAK SPACE}"

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from withhold.audit.evidence import Evidence
 from withhold.audit.findings import Column
-from withhold.report.numbers import percent
+from withhold.report.number_format import percent
 
 SHOWN = 8
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from withhold.certificate import words
+from withhold.certificate import claim_wording
 
 if TYPE_CHECKING:
     from withhold.bench.recipe import Recipe
@@ -80,7 +80,7 @@ class TableResult:
 
 def at_most(bound: float | None) -> str:
     """A bound in percent, rounded up; a dash where there is none."""
-    return "–" if bound is None else words.at_most(bound)
+    return "–" if bound is None else claim_wording.at_most(bound)
 
 
 def percent(value: float | None) -> str:

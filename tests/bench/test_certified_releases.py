@@ -12,8 +12,8 @@ import pytest
 from support import Recorder, of_world
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
-from withhold.bench import Recipe, certified, find_recipe, run_recipe
-from withhold.bench.held_out import SHARES, held_out
+from withhold.bench import Recipe, certified_releases, find_recipe, run_recipe
+from withhold.bench.held_out_release import SHARES, held_out
 from withhold.core.progress import Silent
 from withhold.datasets.worlds import two_attributes
 from withhold.records.dataset import Dataset
@@ -44,8 +44,8 @@ def data() -> Dataset:
 
 @pytest.fixture
 def recipe(data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
-    monkeypatch.setattr(certified, "public", lambda name, *, progress: data)
-    monkeypatch.setattr(certified, "evaluate", partial(evaluate, quick=True))
+    monkeypatch.setattr(certified_releases, "public", lambda name, *, progress: data)
+    monkeypatch.setattr(certified_releases, "evaluate", partial(evaluate, quick=True))
     (tmp_path / "stub.yaml").write_text(TEXT)
     return find_recipe(str(tmp_path / "stub.yaml"))
 

@@ -21,10 +21,10 @@ from withhold.audit.evaluate import evaluate
 from withhold.audit.pairing import matching
 from withhold.bench.audits import row_key
 from withhold.bench.examples import draw_examples
-from withhold.bench.held_out import features_alone
-from withhold.bench.kept import keep_row, row_folder
-from withhold.bench.recipe import Extracted, Recipe, Row
-from withhold.bench.result import at_most, markdown_table, percent, print_cells
+from withhold.bench.held_out_release import features_alone
+from withhold.bench.recipe import Extracted, Recipe, RecipeRow
+from withhold.bench.result_table import at_most, markdown_table, percent, print_cells
+from withhold.bench.row_cache import keep_row, row_folder
 from withhold.bench.run import row_config, row_method, timed_fit
 from withhold.bundle.media import fit_media
 from withhold.core.atomic import write_bytes
@@ -161,7 +161,7 @@ def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResul
 
 def _row(
     recipe: Recipe,
-    row: Row,
+    row: RecipeRow,
     spec: Extracted,
     data: Dataset,
     releases: dict[str, MediaFile],
@@ -228,7 +228,7 @@ def _opened(file: MediaFile) -> Collection:
 
 
 def _released(
-    recipe: Recipe, row: Row, file: MediaFile, folder: Path, progress: Progress
+    recipe: Recipe, row: RecipeRow, file: MediaFile, folder: Path, progress: Progress
 ) -> MediaFile:
     """The release of a row, as a file like the original's; one that is there is taken."""
     media = _opened(file)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from withhold.certificate.elimination import known_bound, leave_one_out, measured_rates
-from withhold.certificate.given import ReleaseTally, release_claim
+from withhold.certificate.elimination_bound import known_bound, leave_one_out, measured_rates
+from withhold.certificate.given_release import ReleaseTally, release_claim
 from withhold.certificate.release_file import AttributeClaims, ReleaseCertificate, ReleasedFile
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute, encode

@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from withhold.bench.figure import WIDTH, Curve, Panel, Spot, draw_figure
-from withhold.bench.marks import looks_of
+from withhold.bench.chart_marks import looks_of
+from withhold.bench.tradeoff_figure import WIDTH, Curve, Panel, Spot, draw_figure
 
 SVG = "{http://www.w3.org/2000/svg}"
 

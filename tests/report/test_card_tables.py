@@ -9,7 +9,7 @@ from report.reading import Page
 from withhold.audit.findings import Slice
 from withhold.audit.intervals import wilson
 from withhold.report import render
-from withhold.report.tables import slices
+from withhold.report.card_tables import slices
 
 
 def slice_of(by: str, value: str, right: int, records: int) -> Slice:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from withhold.bench.marks import STYLE, Look, looks_of
+from withhold.bench.chart_marks import STYLE, Look, looks_of
 from withhold.report.charts.svg import element, line, text
 
 WIDTH, HEIGHT = 1000, 420  # of the drawing; of the panels, their axes left out

@@ -13,7 +13,7 @@ from withhold.audit.findings import Rung, Slice, Tier
 from withhold.audit.intervals import wilson
 from withhold.audit.slices import FEWEST
 from withhold.report.charts import strip
-from withhold.report.numbers import bits, bits_span, percent, span
+from withhold.report.number_format import bits, bits_span, percent, span
 
 SHOWN = 12  # rows of a long table that are open
 FOLDED = 100  # rows after them that fold out; what is left is in audit.json

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence, Status
 from withhold.audit.evidence import Evidence
-from withhold.report.numbers import out_of, percent, points, span
+from withhold.report.number_format import out_of, percent, points, span
 
 STATUS: dict[Status, str] = {
     "readable": "can be read",

@@ -9,11 +9,11 @@ from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.certified import Certified
+from withhold.certificate.claim_wording import at_most
 from withhold.certificate.claims import Behind, GroupClaim, NoGroupClaim
-from withhold.certificate.words import at_most
 from withhold.report.charts import limit
 from withhold.report.headline import proved as proved_sentence
-from withhold.report.numbers import NONE, at_most_percent, counted, percent, points
+from withhold.report.number_format import NONE, at_most_percent, counted, percent, points
 
 
 @dataclass(frozen=True)

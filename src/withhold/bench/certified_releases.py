@@ -18,10 +18,10 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench.audits import row_key
-from withhold.bench.held_out import features_alone, held_out
-from withhold.bench.kept import keep_row, row_folder
-from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import at_most, markdown_table, percent, print_cells
+from withhold.bench.held_out_release import features_alone, held_out
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.result_table import at_most, markdown_table, percent, print_cells
+from withhold.bench.row_cache import keep_row, row_folder
 from withhold.bench.run import timed_fit
 from withhold.bench.tradeoff import FEW
 from withhold.core.atomic import write_bytes
@@ -36,7 +36,7 @@ LINKED = "20"
 
 
 @dataclass(frozen=True)
-class Certified:
+class CertifiedRow:
     """One release: what attackers found, and what is proved. Accuracies are fractions."""
 
     label: str
@@ -58,7 +58,7 @@ class CertifiedResult:
     """Every row of a recipe."""
 
     recipe: Recipe
-    rows: tuple[Certified, ...]
+    rows: tuple[CertifiedRow, ...]
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and lines as text: a line for every suppressed attribute of every release."""
@@ -118,7 +118,7 @@ def run_certified(recipe: Recipe, output: Path, *, progress: Progress) -> Certif
         folder = row_folder(output, row.label)
         key = row_key([row.model_dump(mode="json"), recipe.config, recipe.seed, digest])
         make = partial(_row, recipe, row, data, folder, progress)
-        rows.append(Certified(**keep_row(folder, key, make)))
+        rows.append(CertifiedRow(**keep_row(folder, key, make)))
     result = CertifiedResult(recipe, tuple(rows))
     write_bytes(output / "results.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
     write_bytes(output / "table.md", result.to_markdown().encode())
@@ -126,7 +126,7 @@ def run_certified(recipe: Recipe, output: Path, *, progress: Progress) -> Certif
 
 
 def _row(
-    recipe: Recipe, row: Row, data: Dataset, folder: Path, progress: Progress
+    recipe: Recipe, row: RecipeRow, data: Dataset, folder: Path, progress: Progress
 ) -> dict[str, Any]:
     progress.say(f"row: {row.label}")
     roles = Roles.of(row.suppress or recipe.suppress or recipe.measure[0], row.preserve)
@@ -160,7 +160,7 @@ def _row(
         both.append(evidence)
     claims = (bundle.certificate or {}).get("attributes", {})
     fitted, held = both
-    found = Certified(
+    found = CertifiedRow(
         row.label,
         roles.suppress,
         {n: fitted.attributes[n].floor for n in roles.suppress},

@@ -19,7 +19,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class FeasibilityRow:
     """One attribute against every other, and what is possible for it."""
 
     name: str
@@ -31,7 +31,7 @@ class Row:
     ceiling: float | None
 
 
-def rows(evidence: Evidence) -> list[Row]:
+def rows(evidence: Evidence) -> list[FeasibilityRow]:
     """The matrix, symmetric; on its diagonal an attribute's own bits."""
     found = evidence.feasibility
     pairs = {(p.one, p.two): p.shared_bits for p in found.pairs}
@@ -46,7 +46,7 @@ def rows(evidence: Evidence) -> list[Row]:
         return Cell(shared, min(round(LEVELS * part), LEVELS), False)
 
     return [
-        Row(
+        FeasibilityRow(
             name=name,
             role=evidence.attributes[name].role if name in evidence.attributes else "",
             cells=tuple(cell(name, other) for other in names),

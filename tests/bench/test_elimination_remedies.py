@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from withhold.bench import elimination, find_recipe, run_recipe
+from withhold.bench import elimination_remedies, find_recipe, run_recipe
 from withhold.core.progress import Silent
 
 
 def test_what_it_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = {"solver": "barycentre", "use_labels": True}
-    monkeypatch.setattr(elimination, "WORLDS", ((2, 400),))
+    monkeypatch.setattr(elimination_remedies, "WORLDS", ((2, 400),))
     monkeypatch.setattr(
-        elimination, "WAYS", {"many codes": {**quick, "codes": 40}, "chosen": dict(quick)}
+        elimination_remedies, "WAYS", {"many codes": {**quick, "codes": 40}, "chosen": dict(quick)}
     )
-    monkeypatch.setattr(elimination, "SEEDS", (0, 1))
+    monkeypatch.setattr(elimination_remedies, "SEEDS", (0, 1))
     result = run_recipe(find_recipe("elimination"), tmp_path, progress=Silent())
     many, chosen = result.rows
     assert many.codes > chosen.codes

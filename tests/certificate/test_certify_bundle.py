@@ -18,8 +18,8 @@ from withhold.actions.fit import fit_bundle
 from withhold.bench.population import draw_population
 from withhold.certificate import GroupClaim, NoGroupClaim, headline
 from withhold.certificate.bound import chernoff
-from withhold.certificate.certify import ROWS
-from withhold.certificate.words import at_most
+from withhold.certificate.certify_bundle import ROWS
+from withhold.certificate.claim_wording import at_most
 from withhold.core.errors import UserError
 from withhold.core.signature import keyed_digest
 from withhold.records.dataset import Dataset

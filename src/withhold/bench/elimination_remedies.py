@@ -16,8 +16,8 @@ import numpy as np
 
 from withhold.actions.fit import fit_bundle
 from withhold.audit.pool import run_all
-from withhold.bench.result import markdown_table, print_cells
-from withhold.certificate.elimination import ALL_BUT_ONE
+from withhold.bench.result_table import markdown_table, print_cells
+from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.methods.features.codebook import CodebookModifier

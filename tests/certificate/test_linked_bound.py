@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from withhold.certificate.bound import plug_in
-from withhold.certificate.linked import SIZES, linked_bound, linked_rate
+from withhold.certificate.linked_bound import SIZES, linked_bound, linked_rate
 
 Counts = npt.NDArray[np.float64]
 
