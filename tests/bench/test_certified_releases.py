@@ -13,7 +13,7 @@ from support import Recorder, of_world
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench import Recipe, certified_releases, find_recipe, run_recipe
-from withhold.bench.held_out_release import SHARES, held_out
+from withhold.bench.fit_row import SHARES, held_out
 from withhold.core.progress import Silent
 from withhold.datasets.worlds import two_attributes
 from withhold.records.dataset import Dataset

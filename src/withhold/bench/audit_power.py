@@ -1,9 +1,7 @@
-"""`withhold bench audit-power`: planted leaks against the ladder, and against what others use."""
+"""`withhold bench audit-power`: how much of a planted leak the audit and other tools find."""
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -17,19 +15,20 @@ import numpy as np
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.pool import run_all
+from withhold.bench.result_table import BenchResult, Cells, percent
 from withhold.bench.rivals import RIVALS, Rival
-from withhold.core.atomic import write_bytes
+from withhold.bench.row_cache import keep_row, row_folder, row_key
 from withhold.core.progress import Progress
 from withhold.datasets.worlds import World, full_leak, no_leak
 from withhold.datasets.worlds.planted import PLANTED
 from withhold.records.dataset import Dataset
 
 R = TypeVar("R")
-SEEDS = 300  # audits without a leak; one in twenty intervals should miss, and does by chance
+SEEDS = 300  # audits without a leak; one interval in twenty misses by chance
 FULL = (2, 10, 50)  # classes of the full leaks
-# Worlds are drawn with these: their parameters were set with other seeds.
+# Seeds of the worlds; their parameters were set with others.
 DRAWN = (11, 12)
-# Beside the planted leaks, two of them made harder than our attackers can follow.
+# Two of the planted leaks, made harder than our attackers can follow.
 HARDER: dict[str, Callable[..., World]] = {
     "product, no gap": partial(PLANTED["product"], gap=0.0),
     "sine, 8 periods": partial(PLANTED["sine"], periods=8),
@@ -50,7 +49,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class PlantedLeak:
-    """One planted leak: the best accuracy there is, ours in every draw, the others' in one."""
+    """One planted leak: the best accuracy possible, ours in every draw, other tools' in one."""
 
     name: str
     records: int
@@ -61,12 +60,12 @@ class PlantedLeak:
 
     @property
     def way(self) -> float:
-        """How much of the way from the majority to the Bayes rule, over all draws."""
+        """The share of the way from the majority to the Bayes rule, over all draws."""
         gained = sum(d.audit - d.majority for d in self.draws)
         return gained / sum(d.reached - d.majority for d in self.draws)
 
     def rival_way(self, name: str) -> float:
-        """The same for one of the others."""
+        """The same for another tool."""
         first = self.draws[0]
         return (self.rivals[name] - first.majority) / (first.reached - first.majority)
 
@@ -77,7 +76,7 @@ class PlantedLeak:
 
 
 @dataclass(frozen=True)
-class PowerResult:
+class PowerResult(BenchResult):
     """Planted leaks, and the two controls."""
 
     leaks: tuple[PlantedLeak, ...]
@@ -87,86 +86,58 @@ class PowerResult:
     people_alarms: int  # the same with a release, people and linked records, by quick audits
     full: dict[str, float]  # accuracy on full leaks, by their number of classes
     seconds: float
+    title, command, file = "The power of the audit", "audit-power", "power.json"
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and lines: the share of the way from majority to Bayes, in %."""
+    def cells(self) -> Cells:
+        """The share of the way from majority to Bayes, in %."""
         header = ["leak", "Bayes", "audit", "of the way", "by", *self.leaks[0].rivals]
         lines = []
         for leak in self.leaks:
             audit = sum(d.audit for d in leak.draws) / len(leak.draws)
             by = ", ".join(dict.fromkeys(d.attacker for d in leak.draws))
-            cells = [leak.name, f"{100 * leak.bayes:.1f}", f"{100 * audit:.1f}"]
-            cells += [f"{100 * leak.way:.1f} %", by]
-            lines.append([*cells, *(f"{100 * leak.rival_way(r):.0f} %" for r in leak.rivals)])
+            line = [leak.name, percent(leak.bayes), percent(audit), f"{percent(leak.way)} %", by]
+            lines.append([*line, *(f"{100 * leak.rival_way(r):.0f} %" for r in leak.rivals)])
         return header, lines
 
     @property
-    def controls(self) -> str:
-        """The controls in words."""
-        seeds = self.seeds
-        full = ", ".join(f"{100 * v:.1f} % of {k} classes" for k, v in self.full.items())
+    def legend(self) -> str:
+        """What the columns mean, and the controls."""
+        full = ", ".join(f"{percent(v)} % of {k} classes" for k, v in self.full.items())
         return (
-            f"Without a leak the interval held the majority in {self.held} of {seeds} seeds (aim:"
-            f" 93 of 100), and {self.alarms} were called readable; with a release, a group column"
-            f" and linked records {self.people_alarms} of {seeds} were (quick audits). Of a full"
-            f" leak was read: {full}."
+            f"Accuracy in %, mean of {len(DRAWN)} draws. 'of the way' and the columns of other"
+            " tools: from the majority (0 %) to the Bayes rule on the same test records (100 %)."
+            " ART: attribute inference baselines of the Adversarial Robustness Toolbox. The last"
+            " two leaks are harder than the ladder is made for. Without a leak the interval held"
+            f" the majority in {self.held} of {self.seeds} seeds (aim: 93 of 100), and"
+            f" {self.alarms} were called readable; with a release, a group column and linked"
+            f" records {self.people_alarms} of {self.seeds} were (quick audits). Of a full leak the"
+            f" audit read: {full}."
         )
-
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        header, lines = self.cells()
-        rule = ["---"] + ["---:"] * (len(header) - 1)
-        body = "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
-        return f"`withhold bench audit-power`\n\n{body}\n\n{LEGEND} {self.controls}\n"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
-        return asdict(self)
-
-    def print(self) -> None:
-        """The table in a terminal."""
-        from withhold.bench.result_table import print_cells
-
-        print_cells("The power of the audit", *self.cells(), f"{LEGEND} {self.controls}")
-
-
-LEGEND = (
-    f"Accuracy in %, mean of {len(DRAWN)} draws; 'of the way' and the columns of the others: from"
-    " the majority (0 %) to the Bayes rule on the same test records (100 %). ART: attribute"
-    " inference baselines of the Adversarial Robustness Toolbox. The last two leaks are harder"
-    " than the ladder is made for."
-)
 
 
 def measure_power(output: Path, *, progress: Progress) -> PowerResult:
-    """Every planted leak, then the controls; a leak that was measured before is not again."""
+    """Every planted leak, then the controls; resumes after an interruption."""
     started = time.monotonic()
-    leaks = []
-    for name, world in (PLANTED | HARDER).items():
-        saved = output / f"leak-{re.sub(r'[^a-z0-9]+', '-', name)}.json"
-        if not saved.exists():
+
+    def planted(name: str, world: Callable[..., World]) -> PlantedLeak:
+        def measure() -> dict[str, Any]:
             progress.say(f"leak: {name}")
-            leak = measure_leak(name, world, RIVALS, progress=progress)
-            write_bytes(saved, json.dumps(asdict(leak), indent=1).encode())
-        leaks.append(PlantedLeak.from_dict(json.loads(saved.read_text())))
+            return asdict(measure_leak(name, world, RIVALS, progress=progress))
+
+        return PlantedLeak.from_dict(
+            keep_row(row_folder(output, name), row_key([name, DRAWN]), measure)
+        )
+
+    leaks = tuple(planted(*item) for item in (PLANTED | HARDER).items())
     full = {
         str(k): read(as_data(full_leak(4000, max(2 * k, 16), k, seed=1))).informed.accuracy
         for k in FULL
     }
-    quiet = _over_seeds(without_leak, progress)
+    held, alarms = zip(*_over_seeds(without_leak, progress), strict=True)
     people = _over_seeds(without_leak_of_people, progress)
-    result = PowerResult(
-        tuple(leaks),
-        sum(held for held, _ in quiet),
-        sum(alarm for _, alarm in quiet),
-        SEEDS,
-        sum(people),
-        full,
-        time.monotonic() - started,
-    )
-    write_bytes(output / "power.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
-    write_bytes(output / "table.md", result.to_markdown().encode())
-    return result
+    return PowerResult(
+        leaks, sum(held), sum(alarms), SEEDS, sum(people), full, time.monotonic() - started
+    ).write(output)
 
 
 def measure_leak(
@@ -177,7 +148,7 @@ def measure_leak(
     progress: Progress,
     seeds: Sequence[int] = DRAWN,
 ) -> PlantedLeak:
-    """The audit of several draws of one world, and its rivals on the first of them."""
+    """The audit of several draws of one world, and other tools on the first draw."""
     draws = []
     for seed in seeds:
         made = world(seed=seed)
@@ -196,7 +167,7 @@ def measure_leak(
             )
         )
     first = world(seed=seeds[0])
-    with progress.stage(f"others on {name}", len(rivals) * 20) as stage:
+    with progress.stage(f"other tools on {name}", len(rivals) * 20) as stage:
         tasks = [(20.0, partial(_ask, rival, first, seeds[0])) for rival in rivals.values()]
         said = dict(run_all(call, tasks, workers=None, stage=stage))
     return PlantedLeak(
@@ -210,8 +181,8 @@ def measure_leak(
 
 
 def without_leak(seed: int) -> tuple[bool, bool]:
-    """An audit of labels that have nothing to do with x: does its interval hold the majority, and
-    is it called readable?"""
+    """For labels that are independent of x: whether the interval holds the majority, and whether
+    the audit calls them readable."""
     data = as_data(no_leak(1000, 8, 2 + seed % 3, seed=seed))
     found = evaluate(data, None, "label", seed=seed, workers=1).attributes["label"]
     low, high = found.informed.ci
@@ -219,11 +190,11 @@ def without_leak(seed: int) -> tuple[bool, bool]:
 
 
 def without_leak_of_people(seed: int) -> bool:
-    """Whether labels of 100 people with ten records each are called readable, in all tiers but
-    `repeated`: noise is released, intervals count people, and bundles of five are linked.
+    """Whether the labels of 100 people with ten records each are called readable.
 
-    Of the 20 people in test the commonest label need not be that of train, so whoever guesses may
-    well be below the majority: only the alarm is asked for."""
+    Noise is released, intervals count people, and five records are linked; all tiers but
+    `repeated` are run. The commonest label of the 20 test people need not be that of train, so a
+    guess may fall below the majority: only the alarm counts."""
     rng = np.random.default_rng([seed, 0x9E])
     person = np.arange(1000) // 10
     label = rng.permutation(np.arange(100) % 2)[person]
@@ -231,7 +202,7 @@ def without_leak_of_people(seed: int) -> bool:
     x = rng.standard_normal((1000, 8)).astype(np.float32)
     data = Dataset.from_arrays(x, columns, group="person")
     release = data.with_features(x + rng.standard_normal(x.shape).astype(np.float32))
-    # People are side by side in these records; they leave without names and in no order.
+    # The records of a person are neighbours, so the order is not attacked.
     audit = evaluate(
         data,
         release.without(["label", "person"]),
@@ -247,7 +218,7 @@ def without_leak_of_people(seed: int) -> bool:
 
 
 def read(data: Dataset, *, seed: int = 0, progress: Progress | None = None) -> AttributeEvidence:
-    """What the whole ladder finds out about `label`."""
+    """What the whole ladder reads of `label`."""
     return evaluate(data, None, "label", seed=seed, progress=progress).attributes["label"]
 
 
@@ -263,7 +234,7 @@ def _over_seeds(control: Callable[[int], R], progress: Progress) -> list[R]:
 
 
 def _ask(rival: Rival, world: World, seed: int) -> float:
-    """The accuracy of one of the others on test; it learns from train and val together."""
+    """The accuracy of another tool on test; it learns from train and val together."""
     data = as_data(world)
     assert data.parts is not None
     codes, test = data.attribute("label").codes, data.parts == "test"

@@ -1,41 +1,29 @@
 """How a curve looks: a colour for its method, and a mark that tells it without the colour.
 
-The colours are those of Okabe and Ito, made darker or lighter until they stand out from a light
-and from a dark ground. A second curve of a method has hollow marks and a broken line.
+The colours are those of Okabe and Ito, made darker or lighter until they stand out on a light and
+on a dark ground. A second curve of a method has hollow marks and a dashed line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import cos, pi, sin
 
 from markupsafe import Markup
 
-from withhold.report.charts.svg import element, line
+from withhold.report.charts.svg import element
 
-SIZE = 5.5  # pixels from the middle of a mark to its edge
-_Corners = tuple[tuple[float, float], ...]
-
-
-def _regular(corners: int, turn: float = 0.0) -> _Corners:
-    """A regular polygon; a corner on top where it is not turned."""
-    angles = [turn - pi / 2 + 2 * pi * i / corners for i in range(corners)]
-    return tuple((1.2 * cos(a), 1.2 * sin(a)) for a in angles)
-
-
-_POLYGONS: dict[str, _Corners] = {
-    "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
-    "diamond": _regular(4),
-    "up": _regular(3),
-    "down": _regular(3, pi),
-    "pentagon": _regular(5),
-}
-# The ends of each stroke.
-_STROKES: dict[str, tuple[tuple[float, float, float, float], ...]] = {
-    "plus": ((-1, 0, 1, 0), (0, -1, 0, 1)),
-    "cross": ((-0.8, -0.8, 0.8, 0.8), (-0.8, 0.8, 0.8, -0.8)),
-    "star": ((-1, 0, 1, 0), (-0.5, -0.87, 0.5, 0.87), (-0.5, 0.87, 0.5, -0.87)),
+# Outlines around 0, 0 in pixels; the last three are strokes without an area.
+_SHAPES = {
+    "circle": "M-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0-11 0z",
+    "square": "M-5-5h10v10h-10z",
+    "diamond": "M0-6.6L6.6 0L0 6.6L-6.6 0z",
+    "up": "M0-6.6L5.7 3.3h-11.4z",
+    "down": "M0 6.6L5.7-3.3h-11.4z",
+    "pentagon": "M0-6.6L6.3-2L3.9 5.3h-7.8L-6.3-2z",
+    "plus": "M-5.5 0h11M0-5.5v11",
+    "cross": "M-4.4-4.4L4.4 4.4M-4.4 4.4L4.4-4.4",
+    "star": "M-5.5 0h11M-2.8-4.8L2.8 4.8M-2.8 4.8L2.8-4.8",
 }
 # Mark, colour on a light ground, colour on a dark one.
 _METHODS = {
@@ -55,28 +43,19 @@ _FILLS = ("full", "hollow", "dotted")
 
 @dataclass(frozen=True)
 class Look:
-    """The mark of a curve, and the names of its styles."""
+    """The mark of a curve, and its classes of the stylesheet."""
 
     shape: str
     kind: str
 
     def mark(self, x: float, y: float) -> Markup:
-        """The mark with its middle at x, y."""
-        if self.shape == "circle":
-            drawn = _circle(x, y, SIZE)
-        elif self.shape in _POLYGONS:
-            corners = [(x + SIZE * a, y + SIZE * b) for a, b in _POLYGONS[self.shape]]
-            points = " ".join(f"{a:.1f},{b:.1f}" for a, b in corners)
-            drawn = element("polygon", {"points": points, "class": "mark"})
-        else:
-            drawn = Markup("").join(
-                line(
-                    f"{x + SIZE * a:.1f}", round(y + SIZE * b, 1),
-                    f"{x + SIZE * c:.1f}", round(y + SIZE * d, 1), "stroke",
-                )
-                for a, b, c, d in _STROKES[self.shape]
-            )  # fmt: skip
-        return drawn + _circle(x, y, 1.6, "dot") if "dotted" in self.kind else drawn
+        """The mark with its centre at x, y."""
+        outline = _SHAPES[self.shape]
+        kind = "mark" if outline.endswith("z") else "stroke"
+        place = {"transform": f"translate({x:.1f} {y:.1f})"}
+        drawn = element("path", {"d": outline, **place, "class": kind})
+        dot = element("circle", {"r": 1.6, **place, "class": "dot"})
+        return drawn + dot if "dotted" in self.kind else drawn
 
 
 def looks_of(curves: Sequence[tuple[str, str]]) -> dict[str, Look]:
@@ -84,19 +63,14 @@ def looks_of(curves: Sequence[tuple[str, str]]) -> dict[str, Look]:
     looks: dict[str, Look] = {}
     seen: dict[str, int] = {}
     for name, method in curves:
-        shape = _METHODS.get(method, _OTHER)[0]
         fill = _FILLS[min(seen.get(method, 0), len(_FILLS) - 1)]
         seen[method] = seen.get(method, 0) + 1
-        looks[name] = Look(shape, f"{_class(method)} {fill}")
+        looks[name] = Look(_METHODS.get(method, _OTHER)[0], f"{_class(method)} {fill}")
     return looks
 
 
 def _class(method: str) -> str:
     return f"m-{method}" if method in _METHODS else "m-other"
-
-
-def _circle(x: float, y: float, radius: float, kind: str = "mark") -> Markup:
-    return element("circle", {"cx": round(x, 1), "cy": round(y, 1), "r": radius, "class": kind})
 
 
 def _inks(place: int) -> str:

@@ -1,14 +1,13 @@
-"""`withhold bench elimination`: what knowing the other labels tells of a fitted row, and remedies.
+"""`withhold bench elimination`: what other rows' labels tell about a fitted row, and remedies.
 
 A codebook is balanced on the records it was fitted on, so a code may *lack* the class of a row
-whose label is missing. Small generated data, where that shows most; each remedy by itself.
+whose label is missing. The data are small and generated, where the effect is largest. Each remedy
+is measured by itself.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ import numpy as np
 
 from withhold.actions.fit import fit_bundle
 from withhold.audit.pool import run_all
-from withhold.bench.result_table import markdown_table, print_cells
+from withhold.bench.result_table import BenchResult, Cells, with_spread
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
-from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.methods.features.codebook import CodebookModifier
 from withhold.records.dataset import Dataset
@@ -58,52 +56,31 @@ class Way:
 
 
 @dataclass(frozen=True)
-class EliminationResult:
+class EliminationResult(BenchResult):
     """Every way in every world."""
 
     rows: tuple[Way, ...]
+    title = "Elimination, and what weakens it"
+    command, file, left = "elimination", "elimination.json", 2
+    legend = (
+        f"In %, mean ± standard deviation of {len(SEEDS)} seeds. The fitted rows are released. one"
+        " row: the exact bound for these rows. half of the labels, all other labels: attacks that"
+        " know these labels and guess the commonest class of a code, or the class that it lacks."
+        " later bound: of the certificate for records never fitted, which does not cover fitted"
+        " ones. useful kept: a label that the method was not told about, read from the release of"
+        " other records."
+    )
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and lines: mean and spread over the seeds, in %."""
+    def cells(self) -> Cells:
+        """Mean and spread over the seeds, in %."""
         header = ["classes, records", "way", "codes", "floor", "later bound", "one row"]
         header += ["half of the labels", "all other labels", "useful kept"]
-        lines = [
-            [
-                f"{row.classes}, {row.records:,}",
-                row.way,
-                f"{row.codes:.0f}",
-                *(
-                    _percent(v)
-                    for v in (row.floor, row.later, row.one, row.half, row.others, row.useful)
-                ),
-            ]
-            for row in self.rows
-        ]
+        lines = []
+        for row in self.rows:
+            figures = (row.floor, row.later, row.one, row.half, row.others, row.useful)
+            start = [f"{row.classes}, {row.records:,}", row.way, f"{row.codes:.0f}"]
+            lines.append([*start, *map(with_spread, figures)])
         return header, lines
-
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        header, lines = self.cells()
-        return (
-            f"`withhold bench elimination`\n\n{markdown_table(header, lines, left=2)}\n\n{LEGEND}\n"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
-        return {"rows": [asdict(row) for row in self.rows]}
-
-    def print(self) -> None:
-        """The table in a terminal."""
-        print_cells("Elimination, and what weakens it", *self.cells(), LEGEND, left=2)
-
-
-LEGEND = (
-    f"In %, mean and standard deviation of {len(SEEDS)} seeds. The fitted rows are released. one"
-    " row: the exact bound for these rows. half of the labels, all other labels: attacks that know"
-    " them and guess the commonest class of a code, or the one it lacks. later bound: of the"
-    " certificate for records never fitted, which does not cover fitted ones. useful: a label that"
-    " the method was not told of, read from the release of other records."
-)
 
 
 def measure_elimination(output: Path, *, progress: Progress) -> EliminationResult:
@@ -111,19 +88,14 @@ def measure_elimination(output: Path, *, progress: Progress) -> EliminationResul
     cases = [(k, n, way, seed) for k, n in WORLDS for way in WAYS for seed in SEEDS]
     with progress.stage("elimination", len(cases)) as bar:
         tasks = [(1.0, case) for case in cases]
-        found = dict(run_all(partial(_case), tasks, workers=None, stage=bar))
+        found = dict(run_all(_case, tasks, workers=None, stage=bar))
     rows = []
     for k, n in WORLDS:
         for way in WAYS:
             of = [found[i] for i, case in enumerate(cases) if case[:3] == (k, n, way)]
-            columns = [tuple(float(v) for v in column) for column in zip(*of, strict=True)]
-            rows.append(Way(k, n, way, float(np.mean(columns[0])), *columns[1:]))
-    result = EliminationResult(tuple(rows))
-    write_bytes(
-        output / "elimination.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n"
-    )
-    write_bytes(output / "table.md", result.to_markdown().encode())
-    return result
+            codes, *columns = zip(*of, strict=True)
+            rows.append(Way(k, n, way, float(np.mean(codes)), *columns))
+    return EliminationResult(tuple(rows)).write(output)
 
 
 def _case(case: tuple[int, int, str, int]) -> tuple[float, ...]:
@@ -164,7 +136,3 @@ def _world(classes: int, records: int, seed: int) -> tuple[Dataset, np.ndarray[A
     x = x + 1.5 * rng.standard_normal((4, 16))[useful] + rng.standard_normal((records, 16))
     data = Dataset.from_arrays(x, {"secret": [f"c{v}" for v in secret]}, name="generated")
     return data.with_split(), useful
-
-
-def _percent(values: tuple[float, ...]) -> str:
-    return f"{100 * np.mean(values):.1f} ± {100 * np.std(values):.1f}"

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from withhold.bench.keys import bench_key
+from withhold.bench.fit_row import bench_key
+from withhold.bench.process_memory import memory_of, need_proc
 from withhold.certificate.bound import plug_in, upper_bound
 from withhold.certificate.tally import Tally
 from withhold.core.errors import UserError
@@ -34,11 +35,11 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Apart:
-    """What a fit took, and what its channel does on the test part.
+class SubprocessFit:
+    """The cost of a fit, and what its channel does on the test part.
 
-    `gibibytes` is the peak of resident memory beyond that of the data; `bound` the certificate of
-    the suppressed attribute, `useful` what the best table from codes to classes reads.
+    `gibibytes` is the peak of resident memory beyond that of the data, `bound` the certificate of
+    the suppressed attribute, and `useful` what the best table from codes to classes reads.
     """
 
     records: int
@@ -48,24 +49,24 @@ class Apart:
     seconds: float
     gibibytes: float
     data_gibibytes: float
-    floor: float | None = None
-    bound: float | None = None
-    useful: float | None = None
+    floor: float | None
+    bound: float | None
+    useful: float | None
 
 
-def fit_apart(
+def fit_in_subprocess(
     data: Dataset, suppress: str, config: dict[str, Any], *, useful: str = "", folder: Path
-) -> Apart:
+) -> SubprocessFit:
     """Fit on the training part of `data` in a fresh process; its files are put under `folder`."""
-    _status("VmRSS")  # says at once where this cannot be measured
+    need_proc("status")
     with tempfile.TemporaryDirectory(dir=folder) as place:
         put(Path(place), data, suppress, config, useful)
         command = [sys.executable, "-m", "withhold.bench.fit_in_subprocess", place]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
-        told = done.stderr.strip().splitlines() or ["it said nothing"]
+        told = done.stderr.strip().splitlines() or ["no message"]
         raise UserError(f"a fit of {len(data):,} records in its own process failed: {told[-1]}")
-    return Apart(**json.loads(done.stdout))
+    return SubprocessFit(**json.loads(done.stdout))
 
 
 def put(folder: Path, data: Dataset, suppress: str, config: dict[str, Any], useful: str) -> None:
@@ -76,25 +77,26 @@ def put(folder: Path, data: Dataset, suppress: str, config: dict[str, Any], usef
     (folder / "task.json").write_text(json.dumps(task))
 
 
-def fit_here(folder: Path) -> Apart:
-    """Fit in this process; its peak of memory is that of the fit only where it is a fresh one."""
+def fit_here(folder: Path) -> SubprocessFit:
+    """Fit in this process, which must be fresh for the memory to be that of the fit."""
     task = json.loads((folder / "task.json").read_text())
     data = Dataset.from_arrays(np.load(folder / "x.npy"), pq.read_table(folder / "table.parquet"))
     suppress, useful = task["suppress"], task["useful"]
     attribute = data.attribute(suppress)
     method, config = get_method("codebook"), read_config("codebook", task["config"])
-    # The peak so far is of reading; from here on it is of the fit.
+    # Reset the peak, which so far is that of reading.
     Path("/proc/self/clear_refs").write_text("5")
-    before = _status("VmRSS")
+    before = memory_of("self", "status", "VmRSS:")
     started = time.perf_counter()
     journal = Journal()
     journal.use_key(bench_key(0))
     channel = method.fit(data, Roles.of(suppress), config, Silent(), seed=0, journal=journal)
     seconds = time.perf_counter() - started
-    beyond = _status("VmHWM") - before
+    beyond = memory_of("self", "status", "VmHWM:") - before
     assert isinstance(channel, Channel)
     train, test = data.part("train"), data.part("test")
-    found = Apart(
+    tested = bool(len(test))
+    return SubprocessFit(
         len(train),
         data.dimension,
         int((train.attribute(suppress).counts > 0).sum()),
@@ -102,16 +104,9 @@ def fit_here(folder: Path) -> Apart:
         round(seconds, 2),
         beyond / 2**30,
         data.x.nbytes / 2**30,
-    )
-    if not len(test):
-        return found
-    return Apart(
-        **asdict(found)
-        | {
-            "floor": test.attribute(suppress).majority,
-            "bound": _bound(channel, test, suppress, len(attribute.classes)),
-            "useful": _decoded(channel, train, test, useful) if useful else None,
-        }
+        test.attribute(suppress).majority if tested else None,
+        _bound(channel, test, suppress, len(attribute.classes)) if tested else None,
+        _decoded(channel, train, test, useful) if tested and useful else None,
     )
 
 
@@ -138,15 +133,6 @@ def _tally(channel: Channel, data: Dataset, name: str, classes: int) -> Any:
         rows = slice(start, start + ROWS)
         tally.add(channel.draw(data.x[rows]), codes[rows])
     return tally.table
-
-
-def _status(name: str) -> int:
-    """A figure of this process in bytes, as Linux tells it."""
-    path = Path("/proc/self/status")
-    if not path.exists():
-        raise UserError(f"memory is read from {path}, which this system does not have")
-    lines = path.read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 if __name__ == "__main__":

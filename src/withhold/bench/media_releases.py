@@ -1,15 +1,14 @@
 """Releases of media and of their features, side by side: `kind: media`.
 
-A row whose method changes media is released as a file of media first, as `withhold transform` does,
-and its features are extracted as those of the originals were. A row whose method changes features
-is fitted on the features of the originals, with views of the media where it asks for them. All rows
-are read by the same attackers: `ignorant` is a model of the originals, `informed` one retrained on
+If the method of a row changes media, the row is released as a file of media first, as `withhold
+transform` does, and features are extracted from it as from the originals. If the method changes
+features, it is fitted on the features of the originals, with views of the media if it needs them.
+The same attackers read all rows: `ignorant` is a model of the originals, `informed` is retrained on
 the release.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -19,15 +18,20 @@ from withhold import __version__
 from withhold.audit.attackers import Attacker, Logistic, MlpLarge
 from withhold.audit.evaluate import evaluate
 from withhold.audit.pairing import matching
-from withhold.bench.audits import row_key
 from withhold.bench.examples import draw_examples
-from withhold.bench.held_out_release import features_alone
+from withhold.bench.fit_row import (
+    bundle_claims,
+    features_alone,
+    fit_row,
+    row_config,
+    row_method,
+    row_roles,
+    unnamed,
+)
 from withhold.bench.recipe import Extracted, Recipe, RecipeRow
-from withhold.bench.result_table import at_most, markdown_table, percent, print_cells
-from withhold.bench.row_cache import keep_row, row_folder
-from withhold.bench.run import row_config, row_method, timed_fit
+from withhold.bench.result_table import Cells, RecipeResult, at_most, percent
+from withhold.bench.row_cache import keep_row, recipe_key, row_folder, row_key, write_once
 from withhold.bundle.media import fit_media
-from withhold.core.atomic import write_bytes
 from withhold.core.progress import Progress
 from withhold.datasets.media_sets import RECORD, MediaFile, public_media
 from withhold.media.collect import Collection, open_media
@@ -41,8 +45,7 @@ from withhold.release.media_stream import release_media
 
 ATTACKERS: tuple[Attacker, ...] = (Logistic(), MlpLarge(epochs=24, patience=5))
 PROBE = "logistic"
-
-# Fixed, so that a second run finds what the first made; these releases stay in the house.
+# Fixed, so that a second run finds the releases of the first; nobody else gets them.
 _KEY = bytes(range(32))
 
 
@@ -54,7 +57,7 @@ class MediaRow:
     extractor: str
     records: int
     features: int
-    guess: dict[str, float]  # without looking
+    guess: dict[str, float]  # without the release
     probe: dict[str, float]  # a linear probe, retrained
     ignorant: dict[str, float]
     informed: dict[str, float]
@@ -62,21 +65,18 @@ class MediaRow:
     seconds: float  # of the fit
 
 
-@dataclass(frozen=True)
-class MediaResult:
+class MediaResult(RecipeResult):
     """Every row of a recipe, by extractor."""
 
-    recipe: Recipe
     rows: tuple[MediaRow, ...]
+    left = 2
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and lines as text: for each attribute ignorant / informed."""
-        names = self.recipe.measure
-        papers = {spec.label: spec.paper for spec in self.recipe.rows}
-        notes = {spec.label: spec.paper_note for spec in self.recipe.rows}
-        beside, noted = any(papers.values()), any(notes.values())
+    def cells(self) -> Cells:
+        """For each attribute ignorant / informed."""
+        names, specs = self.recipe.measure, {spec.label: spec for spec in self.recipe.rows}
+        beside = any(spec.paper for spec in specs.values())
+        noted = any(spec.paper_note for spec in specs.values())
         more = ["certificate", *(["paper"] if noted else [])]
-        header = ["features", "", *names, *more]
         blank = ["–"] * len(more)
         lines = []
         for row in self.rows:
@@ -85,52 +85,34 @@ class MediaResult:
                 of = f"{row.extractor}, {row.features}-d"
                 lines.append([of, f"linear, {row.records:,} records", *probes, *blank])
                 guesses = [percent(row.guess[n]) for n in names]
-                lines.append([of, "without looking", *guesses, *blank])
+                lines.append([of, "guessing", *guesses, *blank])
             cells = []
             for name in names:
                 ours = f"{percent(row.ignorant.get(name))} / {percent(row.informed[name])}"
-                paper = papers[row.label].get(name)
-                cells.append(f"{'–' if paper is None else paper} / {ours}" if beside else ours)
-            bounds = [at_most(b) for b in row.bound.values()]
+                paper = specs[row.label].paper.get(name, "–")
+                cells.append(f"{paper} / {ours}" if beside else ours)
             whole = max(r.records for r in self.rows if r.extractor == row.extractor)
             fewer = "" if row.records == whole else f" ({row.records:,} records)"
-            told = [", ".join(bounds) or "–", *([notes[row.label] or "–"] if noted else [])]
-            lines.append([row.extractor, row.label + fewer, *cells, *told])
-        return header, lines
+            cells.append(", ".join(map(at_most, row.bound.values())) or "–")
+            cells += [specs[row.label].paper_note or "–"] if noted else []
+            lines.append([row.extractor, row.label + fewer, *cells])
+        return ["features", "", *names, *more], lines
 
     @property
     def legend(self) -> str:
-        """What the table shows."""
+        """What the columns mean."""
         beside = any(spec.paper for spec in self.recipe.rows)
         return (
-            f"Accuracy in %, test part: {'the paper / ' if beside else ''}ignorant (a model of the"
-            " originals) / informed (retrained on the release; the better on val of a linear and a"
-            f" network). Suppressed: {self.recipe.suppress}. linear: a linear probe of the"
-            " originals. certificate: what no attacker can exceed from one record, at 95 %"
-            " confidence."
-            + (f" Paper: {self.recipe.paper_title}." if self.recipe.paper_title else "")
+            f"Accuracy in % on the test part: {'the paper / ' if beside else ''}ignorant (a model"
+            " of the originals) / informed (retrained on the release; of a linear model and a"
+            f" network, the one that is better on the validation part). Suppressed:"
+            f" {self.recipe.suppress}. linear: a linear probe of the originals. certificate: no"
+            f" attacker can exceed this from one record, at 95 % confidence.{self.source}"
         )
-
-    def to_markdown(self) -> str:
-        """The table as Markdown, headed by its command."""
-        table = markdown_table(*self.cells(), left=2)
-        return (
-            f"### {self.recipe.title}\n\n`withhold bench {self.recipe.name}`\n\n{table}\n\n"
-            f"{self.legend}\n"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
-        rows = [asdict(row) for row in self.rows]
-        return {"recipe": self.recipe.name, "title": self.recipe.title, "rows": rows}
-
-    def print(self) -> None:
-        """The table in a terminal."""
-        print_cells(self.recipe.title, *self.cells(), self.legend, left=2)
 
 
 def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResult:
-    """Release, extract and attack every row, or go on where it was interrupted."""
+    """Release, extract and attack every row, or resume after an interruption."""
     file = public_media(recipe.data, output / "media", most=recipe.most)
     releases = {
         row.label: _released(recipe, row, file, output / "media", progress)
@@ -147,16 +129,13 @@ def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResul
         data = with_raw_media(original, file.path, column=file.column)
         digest = data.digest()
         for row in recipe.rows:
-            text = [row.model_dump(mode="json", exclude={"paper"}), recipe.config, recipe.seed]
-            made = _key_of(releases[row.label]) if row.label in releases else ""
-            key = row_key([*text, recipe.measure, recipe.suppress, digest, repr(ATTACKERS), made])
+            made = releases[row.label].path if row.label in releases else None
+            made_from = "" if made is None else made.with_suffix(".key").read_text()
+            key = recipe_key(recipe, row, digest, repr(ATTACKERS), made_from)
             progress.say(f"{spec.shown}: {row.label}")
             make = partial(_row, recipe, row, spec, data, releases, folder, progress)
             rows.append(MediaRow(**keep_row(row_folder(folder, row.label), key, make)))
-    result = MediaResult(recipe, tuple(rows))
-    write_bytes(output / "results.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
-    write_bytes(output / "table.md", result.to_markdown().encode())
-    return result
+    return MediaResult(recipe, tuple(rows)).write(output)
 
 
 def _row(
@@ -168,7 +147,7 @@ def _row(
     folder: Path,
     progress: Progress,
 ) -> dict[str, Any]:
-    roles = Roles.of(row.suppress or recipe.suppress, row.preserve)
+    roles = row_roles(recipe, row)
     release: Dataset | None = None
     bound: dict[str, float] = {}
     seconds = 0.0
@@ -177,21 +156,19 @@ def _row(
         like = folder / "original.parquet"
         release = features_of(spec, releases[row.label], path, like=like, progress=progress)
     elif row_method(recipe, row) != "identity":
-        bundle, seconds = timed_fit(recipe, row, data, roles, progress)
+        bundle, seconds = fit_row(recipe, row, data, roles, progress)
         release = data.with_features(bundle.modifier.transform(data.x))
-        if bundle.certificate is not None:
-            proved = bundle.certificate["attributes"]
-            bound = {name: proved[name]["bound"] for name in roles.suppress}
+        claims = bundle_claims(bundle)
+        bound = {name: claims[name]["bound"] for name in roles.suppress if name in claims}
     before = data if release is None else matching(data, release, RECORD)
-    hidden = [name for name in recipe.measure if name not in roles.named]
     evidence = evaluate(
         before,
         None if release is None else features_alone(release, keep=(RECORD,)),
         roles.suppress,
         roles.preserve,
-        hidden=hidden,
+        hidden=unnamed(recipe, roles),
         id=None if release is None else RECORD,
-        same_order=release is not None,  # the numbers of the records are those of one collection
+        same_order=release is not None,  # both number the records of one collection
         attackers=ATTACKERS,
         order_counts=False,
         seed=recipe.seed,
@@ -218,11 +195,6 @@ def _row(
     )
 
 
-def _key_of(file: MediaFile) -> str:
-    """What a release was made from, as `_released` wrote it."""
-    return file.path.with_suffix(".key").read_text()
-
-
 def _opened(file: MediaFile) -> Collection:
     return open_media(file.path, file.kind, column=file.column)
 
@@ -230,7 +202,7 @@ def _opened(file: MediaFile) -> Collection:
 def _released(
     recipe: Recipe, row: RecipeRow, file: MediaFile, folder: Path, progress: Progress
 ) -> MediaFile:
-    """The release of a row, as a file like the original's; one that is there is taken."""
+    """The release of a row as a file like the original's; an existing one is used again."""
     media = _opened(file)
     name = row_folder(folder, row.label).name
     target = folder / f"{recipe.data}-{name}{file.path.suffix}"
@@ -242,14 +214,10 @@ def _released(
         seed=recipe.seed,
         key=_KEY,
     )
-    text = [row.model_dump(mode="json", exclude={"paper"}), bundle.input, bundle.seed]
-    key = row_key([*text, __version__])
-    note = target.with_suffix(".key")
-    if not (target.exists() and note.exists() and note.read_text() == key):
-        # Read inside the house: every label stays, in the order of the original.
-        wishes = Wishes.of(keep=media.schema.names, keep_labels=True, same_order=True)
-        release_media(bundle, media, target, wishes=wishes, progress=progress)
-        write_bytes(note, key.encode())
+    # For use by this bench only: all labels stay, in the order of the original.
+    wishes = Wishes.of(keep=media.schema.names, keep_labels=True, same_order=True)
+    release = partial(release_media, bundle, media, target, wishes=wishes, progress=progress)
+    write_once(target, recipe_key(recipe, row, bundle.input, __version__), release)
     return MediaFile(target, file.kind, file.column)
 
 
@@ -268,8 +236,7 @@ def features_of(
         settings=None if like else spec.settings,
         like=like,
     )
-    key, note = row_key([job.fingerprint()]), target.with_suffix(".key")
-    if not (target.exists() and note.exists() and note.read_text() == key):
-        extract_to(job, target, progress=progress)
-        write_bytes(note, key.encode())
+    write_once(
+        target, row_key([job.fingerprint()]), partial(extract_to, job, target, progress=progress)
+    )
     return Dataset.read(target, exclude=[RECORD])

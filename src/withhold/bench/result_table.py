@@ -1,120 +1,135 @@
-"""A recipe's table: the paper's figures, ours with frozen models, ours with retrained ones."""
+"""What every recipe gives back: a table for people and a dict for machines."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from withhold.bench.recipe import Recipe
 from withhold.certificate import claim_wording
+from withhold.core.atomic import write_bytes
 
-if TYPE_CHECKING:
-    from withhold.bench.recipe import Recipe
-
-
-@dataclass(frozen=True)
-class RowResult:
-    """Accuracies (0..1) per attribute; distance moved; entropy of the frozen prediction in bits.
-
-    `seconds` is what this run took: stages found in the journal cost nothing.
-    """
-
-    label: str
-    ignorant: dict[str, float]
-    informed: dict[str, float]
-    distortion: float
-    entropy_bits: float
-    seconds: float
+Cells = tuple[list[str], list[list[str]]]  # the header, and the lines below it
 
 
-@dataclass(frozen=True)
-class TableResult:
-    """Every row of a recipe."""
+class BenchResult:
+    """A result that prints and writes its table; subclasses are frozen dataclasses."""
 
-    recipe: Recipe
-    rows: tuple[RowResult, ...]
+    file: ClassVar[str] = "results.json"  # the file of `to_dict`
+    left: ClassVar[int] = 1  # columns that are aligned to the left
+    figure: ClassVar[str] = ""  # a drawing above the table
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and lines, as text: for each attribute paper / frozen / retrained."""
-        names = self.recipe.measure
-        beside = any(spec.paper for spec in self.recipe.rows)
-        noted = any(spec.paper_note for spec in self.recipe.rows)
-        header = ["", *names, "moved", "entropy", *(["paper"] if noted else [])]
-        lines = []
-        for row, spec in zip(self.rows, self.recipe.rows, strict=True):
-            cells = []
-            for name in names:
-                ours = f"{100 * row.ignorant[name]:.1f} / {100 * row.informed[name]:.1f}"
-                paper = f"{spec.paper[name]:.1f}" if name in spec.paper else "–"
-                cells.append(f"{paper} / {ours}" if beside else ours)
-            line = [row.label, *cells, f"{row.distortion:.2f}", f"{row.entropy_bits:.2f}"]
-            lines.append(line + ([spec.paper_note] if noted else []))
-        return header, lines
+    @property
+    def title(self) -> str:
+        """The heading of the table."""
+        raise NotImplementedError
 
-    def to_markdown(self) -> str:
-        """The table as Markdown, headed by its command."""
-        header, lines = self.cells()
-        body = markdown_table(header, lines)
-        return (
-            f"### {self.recipe.title}\n\n`withhold bench {self.recipe.name}`\n\n{body}\n\n{LEGEND}"
-            f"{self._source()}\n"
-        )
+    @property
+    def command(self) -> str:
+        """The name of the recipe."""
+        raise NotImplementedError
+
+    @property
+    def legend(self) -> str:
+        """The text below the table: what its columns mean."""
+        raise NotImplementedError
+
+    def cells(self) -> Cells:
+        """Header and lines of the table."""
+        raise NotImplementedError
+
+    def tables(self) -> list[tuple[str, Cells]]:
+        """Each table with its title; most results have one."""
+        return [(self.title, self.cells())]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
-        return {
-            "recipe": self.recipe.name,
-            "title": self.recipe.title,
-            "rows": [
-                asdict(row) | {"paper": spec.paper}
-                for row, spec in zip(self.rows, self.recipe.rows, strict=True)
-            ],
-        }
+        """All figures, for a program."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    def to_markdown(self) -> str:
+        """The tables as Markdown, headed by the command that makes them."""
+        tables = self.tables()
+        headings = [f"#### {title}\n\n" if len(tables) > 1 else "" for title, _ in tables]
+        drawn = [f"![{self.title}]({self.figure})"] if self.figure else []
+        drawn += [
+            f"{h}{self._table(*cells)}" for h, (_, cells) in zip(headings, tables, strict=True)
+        ]
+        parts = [f"### {self.title}", f"`withhold bench {self.command}`", *drawn, self.legend]
+        return "\n\n".join(parts) + "\n"
 
     def print(self) -> None:
-        """The table in a terminal."""
-        print_cells(self.recipe.title, *self.cells(), LEGEND + self._source())
+        """The tables in a terminal."""
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.table import Table
 
-    def _source(self) -> str:
+        console = Console()
+        if not console.is_terminal:  # a log or a file has no right edge
+            console = Console(width=160)
+        for title, (header, lines) in self.tables():
+            table = Table(title=escape(title), title_justify="left")
+            for i, name in enumerate(header):
+                table.add_column(escape(name), justify="left" if i < self.left else "right")
+            for line in lines:
+                table.add_row(*(escape(cell) for cell in line))
+            console.print(table)
+        console.print(self.legend, style="dim", highlight=False, markup=False)
+
+    def write(self, output: Path) -> Self:
+        """Write the figures and table.md to the folder `output`."""
+        text = json.dumps(self.to_dict(), indent=1)
+        write_bytes(output / self.file, text.encode() + b"\n")
+        write_bytes(output / "table.md", self.to_markdown().encode())
+        return self
+
+    def _table(self, header: list[str], lines: list[list[str]]) -> str:
+        rule = ["---"] * self.left + ["---:"] * (len(header) - self.left)
+        return "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
+
+
+@dataclass(frozen=True)
+class RecipeResult(BenchResult):
+    """The result of a recipe that has rows, with one result for each."""
+
+    recipe: Recipe
+    rows: tuple[Any, ...]
+
+    @property
+    def command(self) -> str:
+        """The name of the recipe."""
+        return self.recipe.name
+
+    @property
+    def title(self) -> str:
+        """The title of the recipe."""
+        return self.recipe.title
+
+    @property
+    def source(self) -> str:
+        """Where the paper's figures are from, as the end of a legend."""
         return f" Paper: {self.recipe.paper_title}." if self.recipe.paper_title else ""
 
-
-def at_most(bound: float | None) -> str:
-    """A bound in percent, rounded up; a dash where there is none."""
-    return "–" if bound is None else claim_wording.at_most(bound)
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, for a program."""
+        rows = [asdict(row) for row in self.rows]
+        return {"recipe": self.recipe.name, "title": self.recipe.title, "rows": rows}
 
 
 def percent(value: float | None) -> str:
-    """A share of 0..1 as text; a dash where there is none."""
+    """A share of 0..1 in percent; a dash for None."""
     return "–" if value is None else f"{100 * value:.1f}"
 
 
-def markdown_table(header: list[str], lines: list[list[str]], *, left: int = 1) -> str:
-    """A table of text as Markdown, its first columns to the left."""
-    rule = ["---"] * left + ["---:"] * (len(header) - left)
-    return "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
+def at_most(bound: float | None) -> str:
+    """A bound in percent, rounded up; a dash for None."""
+    return "–" if bound is None else claim_wording.at_most(bound)
 
 
-def print_cells(
-    title: str, header: list[str], lines: list[list[str]], legend: str, *, left: int = 1
-) -> None:
-    """A table of text in a terminal, its first columns to the left."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=escape(title), title_justify="left")
-    for i, name in enumerate(header):
-        table.add_column(escape(name), justify="left" if i < left else "right")
-    for line in lines:
-        table.add_row(*(escape(cell) for cell in line))
-    console = Console()
-    if not console.is_terminal:  # a log or a file has no right edge
-        console = Console(width=160)
-    console.print(table)
-    console.print(legend, style="dim", highlight=False, markup=False)
-
-
-LEGEND = (
-    "Accuracy in %, test part: (paper /) ours, frozen model / ours, retrained on the release."
-    " moved: mean distance of a record; entropy: of the frozen prediction of the suppressed, bits."
-)
+def with_spread(values: Sequence[float]) -> str:
+    """Mean ± standard deviation of shares, in percent."""
+    return f"{100 * np.mean(values):.1f} ± {100 * np.std(values):.1f}"

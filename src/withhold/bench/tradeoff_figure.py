@@ -1,7 +1,7 @@
-"""The trade-off figure: a standalone SVG file, light or dark as the reader's screen is.
+"""The trade-off figure: a standalone SVG file in the reader's light or dark colours.
 
-Further left attackers read less, further up more is left to use. A panel for each useful
-attribute, with the same marks and colours in all.
+Points further left are read less by attackers; points further up leave more to use. Each useful
+attribute has a panel; marks and colours are the same in all.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from markupsafe import Markup
 from withhold.bench.chart_marks import STYLE, Look, looks_of
 from withhold.report.charts.svg import element, line, text
 
-WIDTH, HEIGHT = 1000, 420  # of the drawing; of the panels, their axes left out
+WIDTH, HEIGHT = 1000, 420  # of the drawing; of the panels without their axes
 LEFT, BETWEEN, RIGHT = 66, 64, 24
-LETTER = 6.9  # pixels a letter of the legend takes, about
+LETTER = 6.9  # pixels: about the width of a letter of the legend
 ROW = 24  # pixels from one row of the legend to the next
 
 
 @dataclass(frozen=True)
 class Spot:
-    """One point: x and y in 0..1, and what is proved of x."""
+    """One point: x and y in 0..1, and the certified bound on x."""
 
     label: str
     x: float
@@ -42,7 +42,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """One useful attribute: its curves, and what is read of it without looking."""
+    """One useful attribute: its curves, and how often guessing is right about it."""
 
     name: str
     curves: tuple[Curve, ...]
@@ -105,7 +105,7 @@ def draw_figure(
         drawn += [_curve(curve, looks[curve.name], x, y) for curve in panel.curves]
     height = top + HEIGHT + 58
     described = (
-        f"Further left attackers read less of {suppressed}, further up more is left to read of"
+        f"Further left: attackers read less of {suppressed}. Further up: more is left to read of"
         f" {', '.join(p.name for p in panels)}. Curves: {', '.join(looks)}."
     )
     svg = element(
@@ -129,7 +129,7 @@ def draw_figure(
 
 
 def _legend(curves: Sequence[Curve], looks: dict[str, Look]) -> tuple[Markup, int]:
-    """The legend, and where the panels may begin."""
+    """The legend, and the height at which the panels begin."""
     entries = []
     for curve in curves:
         look = looks[curve.name]
@@ -139,7 +139,7 @@ def _legend(curves: Sequence[Curve], looks: dict[str, Look]) -> tuple[Markup, in
         entries.append((curve.name, element("g", {"class": look.kind}, *sample)))
     if any(s.bound is not None for c in curves for s in c.spots):
         drawn = element("g", {"class": "plain"}, *_whisker(-12, 12, 0))
-        entries.append(("to the right of a point: its certified bound", drawn))
+        entries.append(("right end: the certified bound", drawn))
     pieces, x, y = [], float(LEFT), 56
     for name, drawn in entries:
         wide = 40 + LETTER * len(name) + 18
@@ -155,7 +155,7 @@ def _legend(curves: Sequence[Curve], looks: dict[str, Look]) -> tuple[Markup, in
 def _axes(
     panel: Panel, x: _Scale, y: _Scale, suppressed: str, floor: float, original: float | None
 ) -> Iterator[Markup]:
-    """Grid, numbers, names, and the lines of what is read without looking and from the original."""
+    """Grid, numbers and names, and lines for guessing and for the original."""
     for tick in y.ticks():
         yield _line(x.start, y(tick), x.end, y(tick), "grid")
         yield text(f"{100 * tick:.4g}", f"{x.start - 9:.1f}", y(tick) + 4.5, "tick", anchor="end")
@@ -164,25 +164,23 @@ def _axes(
         yield text(f"{100 * tick:.4g}", f"{x(tick):.1f}", y.start + 20, "tick", anchor="middle")
     yield _line(x.start, y.start, x.end, y.start, "axis")
     middle = (x.start + x.end) / 2
-    named = f"attackers read of {suppressed}, %"
+    named = f"attackers right about {suppressed}, %"
     yield text(named, f"{middle:.1f}", y.start + 44, "name", anchor="middle")
-    yield text(f"models read of {panel.name}, %", f"{x.start:.1f}", y.end - 28, "name")
+    yield text(f"models right about {panel.name}, %", f"{x.start:.1f}", y.end - 28, "name")
     yield text("↖ better", f"{x.end:.1f}", y.end - 28, "note", anchor="end")
-    yield from _marked(x, y, "floor", floor)
+    upright = [("guessing", floor)]
     if original is not None and x(original) - x(floor) > 90:
-        yield from _marked(x, y, "original", original)
+        upright.append(("original", original))
+    for name, value in upright:
+        yield _line(x(value), y.start, x(value), y.end - 4, "known")
+        yield text(name, f"{x(value):.1f}", y.end - 8, "note", anchor="middle")
     yield _line(x.start, y(panel.guess), x.end, y(panel.guess), "known")
-    # In a corner where no curve goes: who is read best keeps most.
-    yield text("commonest class", f"{x.end:.1f}", y(panel.guess) - 6, "note", anchor="end")
-
-
-def _marked(x: _Scale, y: _Scale, name: str, value: float) -> Iterator[Markup]:
-    yield _line(x(value), y.start, x(value), y.end - 4, "known")
-    yield text(name, f"{x(value):.1f}", y.end - 8, "note", anchor="middle")
+    # Curves rise to the right, so this corner is free.
+    yield text("guessing", f"{x.end:.1f}", y(panel.guess) - 6, "note", anchor="end")
 
 
 def _curve(curve: Curve, look: Look, x: _Scale, y: _Scale) -> Markup:
-    """The line, then bounds, then marks: what matters most lies on top."""
+    """The line, then the bounds, then the marks on top."""
     places = [(x(s.x), y(s.y)) for s in curve.spots]
     pieces = []
     if len(places) > 1:
