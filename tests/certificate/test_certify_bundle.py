@@ -409,4 +409,4 @@ def test_nothing_is_stated_where_the_people_were_fitted_already() -> None:
     )
     found = certify(bundle(TableChannel(HALF), fitted=fitted), new)
     assert found.attributes["secret"].stated is None
-    assert "nothing is proved of 'secret' for other people" in headline(found)
+    assert "nothing is proved about 'secret' of other people" in headline(found)

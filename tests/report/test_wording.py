@@ -46,7 +46,7 @@ def test_not_distinguishable_from_the_floor() -> None:
     assert "Good for accent (93.0 % right; 99.0 % from the original)" in told
     assert "guessing from what is preserved gets 5 of 100" in told
     assert "can still be read" not in told
-    assert "no bound on others" in told
+    assert "A stronger attacker may read more." in told
 
 
 def test_above_the_floor_but_not_surely() -> None:
@@ -55,7 +55,7 @@ def test_above_the_floor_but_not_surely() -> None:
     assert doubtful.status == "floor"
     assert doubtful.informed.ci[0] > doubtful.floor
     told = said(evidence({"speaker": doubtful}))
-    assert "not distinguishable from the floor with the 99.5 % confidence asked for" in told
+    assert "cannot be told from guessing at the 99.5 % confidence that we ask for" in told
 
 
 def test_blind() -> None:
@@ -64,16 +64,16 @@ def test_blind() -> None:
         "This audit cannot say whether this may leave: nobody we tried could tell the mood from the"
         " original data either." in told
     )
-    assert "do not read it from the original data either" in told
+    assert "cannot read it from the original data either" in told
     assert "25 of 100 records; guessing gets 25 of 100" in told
 
 
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        ("readable", "This data gives speaker away today. "),
-        ("floor", "speaker is not distinguishable from the floor in this data."),
-        ("blind", "The attackers tried do not read speaker from this data."),
+        ("readable", "This data gives the speaker away. "),
+        ("floor", "Nobody we tried could tell the speaker from this data better than by guessing."),
+        ("blind", "Nobody we tried could read the speaker from this data."),
     ],
 )
 def test_original_alone(status: str, words: str) -> None:
@@ -124,7 +124,7 @@ def test_a_worst_tier_that_is_not_certain_is_not_alone() -> None:
     few = linked({50: 0.34}, people=3)
     told = said(evidence({"speaker": found("suppress", informed=0.3, linked=few)}))
     assert "That figure is uncertain" in told
-    assert "certain is that a new model trained on the release gets 30.0 %" in told
+    assert "It is certain that a new model trained on the release gets 30.0 %" in told
     assert "From single records" not in told
 
 
@@ -138,7 +138,7 @@ def test_several_suppressed() -> None:
     blind = found("suppress", informed=0.1, original=0.1)
     told = said(evidence({"a": held, "b": leak, "c": held}))
     assert "Do not release this: a new model trained on the release names the b for 80.0 %" in told
-    assert told.index(" b can be read ") < told.index(" a not distinguishable")
+    assert told.index(" b can be read ") < told.index(" a nobody we tried beat guessing")
     told = said(evidence({"a": leak, "b": leak}))
     assert "both suppressed attributes can still be read (a 80.0 %, b 80.0 %)." in told
     many = dict.fromkeys("abcde", leak)
@@ -154,7 +154,7 @@ def test_several_suppressed() -> None:
     told = said(evidence({"a": leak, "b": leak}, release=None))
     assert "Both attributes to suppress can be read from this data." in told
     told = said(evidence({"a": held, "b": held}, release=None))
-    assert "The attackers tried read none of the 2 attributes from this data." in told
+    assert "Nobody we tried could read any of the 2 attributes from this data." in told
 
 
 def test_nothing_suppressed() -> None:
@@ -166,11 +166,11 @@ def test_nothing_suppressed() -> None:
 def test_original_alone_with_nothing_named() -> None:
     read, not_read = found("hidden", informed=0.9), found("hidden", informed=0.1)
     told = said(evidence({"a": read, "b": not_read}, release=None))
-    assert "This data gives away 1 of the 2 attributes today." in told
+    assert "This data gives away 1 of the 2 attributes." in told
     assert "What it gives away" in told
     assert "hidden" not in told
     assert "gives away all 2" in said(evidence({"a": read, "b": read}, release=None))
-    assert "read none of the attributes" in said(evidence({"b": not_read}, release=None))
+    assert "could read any attribute" in said(evidence({"b": not_read}, release=None))
 
 
 def test_what_is_left() -> None:
@@ -202,5 +202,5 @@ def test_the_gate() -> None:
 
 def test_units_of_the_intervals() -> None:
     by = found("suppress", informed=0.8, units="person")
-    assert "Ranges count each person as independent" in said(evidence({"speaker": by}))
-    assert "Ranges count each record as independent" in said(samples.voices())
+    assert "Ranges treat each person as independent" in said(evidence({"speaker": by}))
+    assert "Ranges treat each record as independent" in said(samples.voices())

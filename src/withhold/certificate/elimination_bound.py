@@ -1,12 +1,13 @@
 """Elimination: what the labels of other rows tell of one row, through the counts of a code.
 
-A release is balanced over its classes, so whoever knows the labels of most rows can name the class
-that a code still lacks. Two figures, for a share f of the rows labelled at random:
+A release is balanced over its classes, so an attacker who knows the labels of most rows can name
+the class that a code still lacks. Two figures, for a share f of the rows labelled at random:
 
 - the *bound* is the success of the attacker who also knows the whole table c_sj of classes by
   codes: at code j the best guess is the class with most rows left, argmax_s (c_sj - T_sj), T the
   labelled counts. No attacker of the labels and the codes does better. Monte Carlo over which rows
-  are labelled. Who knows all labels but one *and* the table knows the last one by subtraction.
+  are labelled. An attacker who knows all labels but one *and* the table gets the last one by
+  subtraction.
 - the *measured* figure is of an attacker who knows the release and the labels, but not the table:
   the better of two rules, the class with most labelled rows at the code, argmax_s T_sj, and the
   class that lacks most there, argmax_s (t_s b_j - T_sj), with t_s its labelled rows and b_j the

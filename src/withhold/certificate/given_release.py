@@ -3,7 +3,7 @@
 The population is the release itself, n rows with classes s_i and codes j_i, as they were drawn,
 and preserved labels u_i, which the attacker is taken to know. The attacker may also know every
 original and label, the codes, the key and the whole table c_sju = #{i: s_i = s, j_i = j, u_i = u},
-but not which row is whose, and is shown one row:
+but not which row is whose. Shown one row, the attacker is
 
     right with probability at most  sum_ju max_s c_sju / n.
 

@@ -1,4 +1,4 @@
-"""People like these: each group is one unit, where groups can be counted at all."""
+"""Groups (people) as the units of a bound, if they can be counted."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class Groups:
 
 @dataclass(frozen=True)
 class NoGroups:
-    """Why groups cannot be counted, and whether the bound by record is then the one to state."""
+    """Why groups cannot be counted, and whether to state the bound by record instead."""
 
     reason: str
     records_apply: bool
 
 
 def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | NoGroups:
-    """The groups as units, or why they are none."""
+    """The groups as units, or the reason why they cannot be units."""
     if held.group is None:
-        return NoGroups("no group was named; --group says whose records they are", True)
+        return NoGroups("no group was named; name the column with --group", True)
     reason = _no_groups(held, bundle)
     if reason is not None:
         codes = held.group_codes
         known = attribute.codes >= 0
-        # Where the class is the person, records of these people are the population asked about.
+        # If the class is the person, the question is about records of these very people.
         person = codes is not None and _alone(attribute.codes[known], codes[known])
         return NoGroups(reason, person)
     codes, known = held.group_codes, attribute.codes >= 0
@@ -50,8 +50,8 @@ def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | N
     assert held.group is not None
     if _alone(attribute.codes[known], codes[known]):
         return NoGroups(
-            f"every class of '{attribute.name}' is in one '{held.group}' only: of a new"
-            f" '{held.group}' these records tell nothing",
+            f"every class of '{attribute.name}' is in one '{held.group}' only, so these records say"
+            f" nothing about a new '{held.group}'",
             True,
         )
     sizes = np.bincount(codes[known], minlength=int(codes.max(initial=0)) + 1)
@@ -60,13 +60,13 @@ def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | N
 
 
 def _no_groups(held: Dataset, bundle: Bundle) -> str | None:
-    """A reason that holds for every attribute alike."""
+    """A reason that holds for every attribute."""
     fitted = bundle.input["group"]
     if fitted != held.group or bundle.membership is None:
         other = "no group" if fitted is None else f"'{fitted}'"
         return (
-            f"the fit was given {other} and not '{held.group}' as group, so nobody knows which"
-            " it saw; fit again with that --group"
+            f"the fit was given {other} and not '{held.group}' as group, so it is not known"
+            " which groups it saw; fit again with that --group"
         )
     seen = bundle.membership.seen_groups(held)
     if seen:

@@ -1,4 +1,4 @@
-"""Which columns of the release were attacked, which were not and why, and what they tell alone."""
+"""The columns of the release: which were attacked, what each tells, and why others were not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class SeenColumn:
-    """One column: `tone` is readable where it tells, `said` what it tells or why it was skipped."""
+    """One column: what it tells, or why it was not attacked; `tone` is its colour."""
 
     name: str
     kind: str
@@ -32,12 +32,12 @@ class Attacked:
 
     @property
     def folded(self) -> tuple[SeenColumn, ...]:
-        """Attacked columns that the first screen has no room for."""
+        """Attacked columns beyond those of the first screen."""
         return self.attacked[SHOWN:]
 
 
 def attacked(evidence: Evidence) -> Attacked | None:
-    """None where there is no release, or where its columns were not looked at."""
+    """None if there is no release, or if its columns were not checked."""
     if evidence.release is None or not evidence.columns:
         return None
     seen = [_seen(column) for column in evidence.columns if column.attacked]
@@ -66,7 +66,7 @@ def _seen(column: Column) -> SeenColumn:
                 )
             )
         elif read.tells:
-            told.append(Markup("moves the odds of <b>{}</b>").format(name))
+            told.append(Markup("shifts the odds of <b>{}</b>").format(name))
     if told:
         return SeenColumn(column.name, column.kind, "readable", Markup("; ").join(told))
-    return SeenColumn(column.name, column.kind, "floor", Markup("tells nothing that was found"))
+    return SeenColumn(column.name, column.kind, "floor", Markup("nothing found"))

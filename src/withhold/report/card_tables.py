@@ -90,7 +90,7 @@ def figures(a: AttributeEvidence, columns: Sequence[Tier | None]) -> list[Figure
         ("balanced_accuracy", "Balanced accuracy", "every class counts alike"),
         ("top5", "Top 5", "truth among the five likeliest"),
         ("f1", "F1, macro", "precision and recall together"),
-        ("auc", "AUC, folded", "50 % is a coin, whichever way round"),
+        ("auc", "AUC, folded", "50 % is a coin toss"),
         ("cmap", "cMAP", "average precision of the labels"),
     ):
         values = [None if t is None else getattr(t, field) for t in columns]
@@ -117,10 +117,10 @@ def figures(a: AttributeEvidence, columns: Sequence[Tier | None]) -> list[Figure
 
 
 def slices(found: Sequence[Slice], a: AttributeEvidence) -> Slices:
-    """Worst first: a suppressed attribute where it is read best, any other where worst.
+    """Worst first: where a suppressed attribute is read best, where any other is read worst.
 
-    By the cautious end of the interval, as the worst group is chosen: the best of many small ones
-    is good by chance. Values of few records, of which nothing can be said, share one row.
+    Sorted by the cautious end of the interval, because the best of many small slices is good by
+    chance. Values with few records share one row.
     """
     best_first = a.role == "suppress"
     counted = [s for s in found if s.records and math.isfinite(s.accuracy)]

@@ -19,7 +19,7 @@ _TIERS = ("ignorant", "informed", "repeated", "all_rows", "columns", "column", "
 
 @dataclass(frozen=True)
 class Card:
-    """One attribute. Its place is what ids on the page are made of, never its name."""
+    """One attribute. Ids on the page are made of its index, never of its name."""
 
     index: int
     name: str
@@ -43,7 +43,7 @@ class Card:
     def status(self) -> str:
         """The status in words."""
         if self.found.only_eliminated:
-            return "read by who knows all other labels"
+            return "read by someone who knows all other labels"
         return wording.STATUS[self.found.status]
 
     @property
@@ -98,7 +98,7 @@ def _card(index: int, name: str, a: AttributeEvidence, *, alone: bool) -> Card:
 
 
 def _tone(a: AttributeEvidence, *, alone: bool) -> str:
-    """The colour: a warning where only somebody with all other labels reads what was suppressed."""
+    """The colour; a warning if only someone who knows all other labels reads the attribute."""
     if a.role == "suppress":
         return "blind" if a.only_eliminated else a.status
     return "blind" if a.destroyed and not alone else "kept"

@@ -1,4 +1,4 @@
-"""The certificate as the page shows it: what no attacker can exceed, beside what attacks found."""
+"""The certificate section: what no attacker can exceed, beside what attacks found."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from withhold.certificate.claims import Behind, GroupClaim, NoGroupClaim
 from withhold.report.charts import limit
 from withhold.report.headline import proved as proved_sentence
 from withhold.report.number_format import NONE, at_most_percent, counted, percent, points
+from withhold.report.wording import bold
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Proved:
 
     @property
     def status(self) -> str:
-        """The bound in few words, and whether to believe it."""
+        """The bound in a few words, and whether it was checked."""
         if self.alarm is not None:
             return "contradicted"
         if self.found.at_most >= 1:
@@ -43,14 +44,14 @@ class Proved:
 
     @property
     def sizes(self) -> str:
-        """How many records at once were asked about: `5, 20 or 50`."""
+        """The numbers of linked records: `5, 20 or 50`."""
         sizes = [str(row.records) for row in self.linked]
         return " or ".join(filter(None, [", ".join(sizes[:-1]), *sizes[-1:]]))
 
 
 @dataclass(frozen=True)
 class ReleaseRow:
-    """What is certified of the rows of one release against one kind of attacker."""
+    """What is certified for one release against one kind of attacker."""
 
     attacker: str
     bound: str
@@ -59,7 +60,7 @@ class ReleaseRow:
 
 @dataclass(frozen=True)
 class LinkedRow:
-    """So many records of one class: the most that any attacker reads, and what was found."""
+    """A number of records of one class: the bound on every attacker, and what was found."""
 
     records: int
     bound: float
@@ -67,7 +68,7 @@ class LinkedRow:
 
     @property
     def said(self) -> str:
-        """The bound in percent; one of 100 % says nothing."""
+        """The bound in percent; a bound of 100 % rules nothing out."""
         return "not known" if self.bound >= 1 else at_most(self.bound)
 
 
@@ -110,36 +111,36 @@ def in_short(name: str, a: AttributeEvidence) -> Markup | None:
 def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup]:
     from_kept = a.floor > a.majority + 0.0005
     guessing = Markup("Guessing without the release{}: {}.").format(
-        ", from what is preserved" if from_kept else "", _bold(percent(a.floor))
+        ", from what is preserved" if from_kept else "", bold(percent(a.floor))
     )
     if a.contradicted:
         return [guessing]
     if found.at_most >= 1:
-        open_ = "The certificate leaves everything open for {}: from {} the bound is {}."
+        open_ = "The certificate rules nothing out for {}: with {} the bound is {}."
         return [
             Markup(open_).format(
-                _bold(name), counted(found.records, "record"), at_most_percent(found.at_most)
+                bold(name), counted(found.records, "record"), at_most_percent(found.at_most)
             ),
             guessing,
         ]
     if found.stated is None:
         later = Markup(
-            "Of records that come later: nothing is proved of {} for other people ({}). For further"
+            "For later records, nothing is proved about {} of other people ({}). For further"
             " records of the same people: at most {} (confidence {:g} %)."
         ).format(
-            _bold(name),
+            bold(name),
             found.groups.reason if isinstance(found.groups, NoGroupClaim) else "",
-            _bold(at_most_percent(found.bound)),
+            bold(at_most_percent(found.bound)),
             100 * found.confidence,
         )
     else:
         later = Markup(
-            "Of records that come later: no attacker, whatever its power, reads {} of one released"
-            " record correctly in more than {} of cases (confidence {:g} %, proved on {} that the"
-            " modifier never saw)."
+            "For later records, no attacker, however powerful, names {} correctly from one released"
+            " record in more than {} of cases (confidence {:g} %, proved on {} that the modifier"
+            " never saw)."
         ).format(
-            _bold(name),
-            _bold(at_most_percent(found.stated)),
+            bold(name),
+            bold(at_most_percent(found.stated)),
             100 * found.confidence,
             found.stated_units.replace("'", ""),
         )
@@ -148,32 +149,34 @@ def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup
         said.insert(
             0,
             Markup(
-                "Of the {} of this release: no attacker reads {} of one of them correctly in more"
-                " than {} of cases. That is an exact count, and holds for every attacker who does"
-                " not know which row is whose."
+                "For the {} of this release, no attacker names {} correctly from one of them in"
+                " more than {} of cases. This is an exact count. It holds for every attacker who"
+                " does not know which row is whose."
             ).format(
                 counted(found.release.records, "record"),
-                _bold(name),
-                _bold(at_most_percent(found.release.one)),
+                bold(name),
+                bold(at_most_percent(found.release.one)),
             ),
         )
     if from_kept and a.floor > found.at_most:
         said.append(
-            Markup("The bound is on who sees the code alone; preserved labels come on top of it.")
+            Markup(
+                "The bound is for an attacker who sees only the code. Preserved labels add to it."
+            )
         )
     return said
 
 
 def _alarm(name: str, a: AttributeEvidence, found: Certified) -> Markup:
     return Markup(
-        "<b>Contradiction.</b> The certificate says that nobody reads {} of more than {} of single"
-        " records, and an attack reads {}. Do not rely on the certificate: {}what it assumes does"
-        " not hold here."
+        "<b>Contradiction.</b> The certificate says that no attacker names {} for more than {} of"
+        " single records, but an attack names it for {}. Do not rely on the certificate: {}its"
+        " assumptions do not hold here."
     ).format(
-        _bold(name),
-        _bold(at_most_percent(found.at_most)),
-        _bold(percent(a.best.accuracy)),
-        "" if found.checked else "it is of another release, or ",
+        bold(name),
+        bold(at_most_percent(found.at_most)),
+        bold(percent(a.best.accuracy)),
+        "" if found.checked else "it belongs to another release, or ",
     )
 
 
@@ -182,15 +185,15 @@ def _facts(name: str, found: Certified) -> list[tuple[str, Markup]]:
     return [
         ("People not in this data", _people(name, found.groups)),
         (
-            "The code that tells most",
-            Markup("makes {} {:.1f} times as likely as in general; {} of records get it").format(
-                _bold(worst.of), worst.lift, percent(worst.share)
+            "Most revealing code",
+            Markup("makes {} {:.1f} times as likely as usual; {} of records have it").format(
+                bold(worst.of), worst.lift, percent(worst.share)
             ),
         ),
-        ("Fewest behind a code", _behind(found.smallest_behind_code)),
+        ("Rarest code", _behind(found.smallest_behind_code)),
         (
-            "The count, and its margin",
-            Markup("{} of these records, and {} points for chance ({})").format(
+            "Count and margin",
+            Markup("{} counted on these records, plus {} points for chance ({})").format(
                 percent(found.plug_in), points(found.slack), found.by
             ),
         ),
@@ -200,22 +203,22 @@ def _facts(name: str, found: Certified) -> list[tuple[str, Markup]]:
 def _people(name: str, groups: GroupClaim | NoGroupClaim) -> Markup:
     if isinstance(groups, NoGroupClaim):
         return Markup("nothing is proved: {}").format(groups.reason)
-    return Markup("{} of a new {} is read in at most {} of cases (counted: {:,} of them)").format(
-        _bold(name), _bold(groups.column), _bold(at_most_percent(groups.bound)), groups.groups
+    return Markup("{} of a new {} is named in at most {} of cases (proved on {:,} of them)").format(
+        bold(name), bold(groups.column), bold(at_most_percent(groups.bound)), groups.groups
     )
 
 
 def _behind(least: Behind) -> Markup:
     if least.of == "records":
-        return Markup(counted(least.number, "record"))
-    return Markup("{:,} different {}").format(least.number, _bold(least.of))
+        return Markup("is shared by {}").format(counted(least.number, "record"))
+    return Markup("is shared by {:,} different {}").format(least.number, bold(least.of))
 
 
 _KNOWN = {
-    "0.1": "who knows a tenth of the labels, and the totals",
-    "0.5": "who knows half of the labels, and the totals",
-    "0.9": "who knows nine tenths of the labels, and the totals",
-    "all-but-one": "who knows all other labels, and the totals: subtracts",
+    "0.1": "knows a tenth of the labels and the class totals",
+    "0.5": "knows half of the labels and the class totals",
+    "0.9": "knows nine tenths of the labels and the class totals",
+    "all-but-one": "knows all other labels and the class totals (can subtract)",
 }
 
 
@@ -223,9 +226,9 @@ def _of_release(name: str, a: AttributeEvidence, found: Certified) -> list[Relea
     claim = found.release
     if claim is None:
         return []
-    rows = [ReleaseRow("who sees one row", at_most(claim.one), points(a.best.accuracy))]
+    rows = [ReleaseRow("sees one row", at_most(claim.one), points(a.best.accuracy))]
     rows += [
-        ReleaseRow(f"who sees {size} rows of one class", _or_open(bound), _measured(name, a, size))
+        ReleaseRow(f"sees {size} rows of one class", _or_open(bound), _measured(name, a, size))
         for size, bound in claim.linked.items()
     ]
     return rows + [
@@ -246,10 +249,6 @@ def _linked(name: str, a: AttributeEvidence, found: Certified) -> list[LinkedRow
 
 
 def _measured(name: str, a: AttributeEvidence, size: str) -> str:
-    """What was read of so many records of one person: comparable where the class is the person."""
+    """What linked records of one person tell; comparable only if the class is the person."""
     found = a.linked.get(size) if a.linked_by in (None, name) else None
     return NONE if found is None else points(found.accuracy)
-
-
-def _bold(text: str) -> Markup:
-    return Markup("<b>{}</b>").format(text)

@@ -1,7 +1,7 @@
 """The findings in words, for someone who has to decide and does not read charts.
 
-Names and figures are escaped and set in bold. Where an interval holds the floor the words are `not
-distinguishable from the floor`; that is what the attackers tried found, and no more is claimed.
+Names and figures are escaped and set in bold. If an interval contains the floor, the text says that
+nobody we tried beat guessing. It never says that nobody can.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from withhold.report.number_format import out_of, percent, points, span
 
 STATUS: dict[Status, str] = {
     "readable": "can be read",
-    "floor": "not distinguishable from the floor",
-    "blind": "audit shows nothing",
+    "floor": "nobody we tried beat guessing",
+    "blind": "the audit cannot tell",
 }
 ROLE = {"suppress": "suppressed", "preserve": "preserved", "hidden": "unnamed"}
 
 
 def headline(evidence: Evidence) -> Markup:
-    """An audit of an original alone, or with nothing to suppress, in one sentence."""
+    """One sentence for an audit of an original alone, or with nothing to suppress."""
     suppressed, alone = evidence.suppressed, evidence.release is None
     if not suppressed:
         return _given_away(evidence) if alone else Markup("Nothing was named to be suppressed.")
@@ -34,27 +34,27 @@ def headline(evidence: Evidence) -> Markup:
         every = "Both" if n == 2 else f"All {n}"
         which = every if readable == n else f"{readable} of the {n}"
         return Markup("{} attributes to suppress can be read from this data.").format(which)
-    return Markup("The attackers tried read none of the {} attributes from this data.").format(n)
+    return Markup("Nobody we tried could read any of the {} attributes from this data.").format(n)
 
 
 def sentences(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
-    """What an attacker gets of one attribute: the worst tier first, then what it compares with.
+    """What an attacker reads of one attribute: the worst tier first, then what to compare it with.
 
-    Of what is not suppressed, what is left for whoever trains on the release.
+    For an attribute that is not suppressed: what is left for a model trained on the release.
     """
     who = a.worst_tier if a.role == "suppress" else "informed"
     if a.status == "floor" and who.startswith("linked"):
-        who = "informed"  # of single records, as the headline is; the others follow
+        who = "informed"  # single records first, as in the headline
     tier = a.tiers[who]
     worst, floor = out_of(tier.accuracy, a.floor, apart=tier.least > a.floor)
     said = [
         Markup("{} {} for {} {}; {} gets {}.").format(
             attacker(who, name, a, alone=alone, start=True),
             _names(name, a),
-            _bold(worst),
+            bold(worst),
             units(who, a),
             _guessing(a),
-            _bold(floor),
+            bold(floor),
         )
     ]
     if a.role == "suppress":
@@ -67,7 +67,7 @@ def attacker(
 ) -> str:
     """A tier in plain words: who attacks, and what they know."""
     if tier.startswith("linked"):
-        # Records are linked by the group; where there is none, by the attribute itself.
+        # Records are linked by the group or, without one, by the attribute itself.
         one = a.linked_by or name
         words = f"someone who knows that {tier.removeprefix('linked')} records are of one {one}"
     elif tier == "ignorant":
@@ -77,7 +77,7 @@ def attacker(
     elif tier == "all_rows" and a.all_rows is not None and a.all_rows.eliminates:
         words = "someone who knows the labels of all other records"
     elif tier == "all_rows":
-        words = "a model trained on some of all released records and asked about the others"
+        words = "a model trained on some of the released records and asked about the others"
     elif tier == "columns":
         words = "a model trained on all columns of the release together"
     elif tier == "column" and a.column is not None:
@@ -109,40 +109,42 @@ def labelled(tier: str, a: AttributeEvidence, *, alone: bool) -> str:
 
 
 def multilabel(a: AttributeEvidence) -> bool:
-    """Whether this is a set of binary labels: only those have an average precision."""
+    """Whether the attribute is a set of binary labels."""
     return a.kind == "multilabel"
 
 
 def assumptions(evidence: Evidence) -> list[Markup]:
-    """What the figures rest on, shortest first screen: one line each."""
+    """What the figures assume, one line each."""
     said = [
         Markup(
-            "They are what <b>the attackers tried</b> found on held-out records, and no bound on"
-            " others: a stronger attacker may read more."
+            "The figures show what <b>the attackers we tried</b> read from held-out records. A"
+            " stronger attacker may read more."
         ),
         Markup(
-            "Each range holds the truth in 95 of 100 audits. Where it holds the floor, nothing was"
-            " found; that does not prove that nothing is there."
+            "Each range contains the true figure in 95 of 100 audits. If it contains the floor, no"
+            " leak was found. That does not prove that there is none."
         ),
     ]
     if any(a.certificate is not None for a in evidence.attributes.values()):
         said.append(
             Markup(
-                "What is <b>proved</b> is the certificate's: it bounds every attacker, and rests on"
-                ' <a href="#certificate">assumptions of its own</a>.'
+                "What is <b>proved</b> comes from the certificate. It holds for every attacker,"
+                ' under <a href="#certificate">assumptions of its own</a>.'
             )
         )
     units = {a.units for a in evidence.attributes.values()} - {"record"}
     if units:
         said.append(
-            Markup("Ranges count each {} as independent of the others.").format(
-                Markup(" or ").join(_bold(unit) for unit in sorted(units))
+            Markup("Ranges treat each {} as independent of the others.").format(
+                Markup(" or ").join(bold(unit) for unit in sorted(units))
             )
         )
     else:
-        said.append(Markup("Ranges count each record as independent of the others."))
+        said.append(Markup("Ranges treat each record as independent of the others."))
     if evidence.release is not None:
-        said.append(Markup("The retrained attacker has the true labels of a part of the release."))
+        said.append(
+            Markup("The retrained attacker is given the true labels of part of the release.")
+        )
     return said
 
 
@@ -159,20 +161,20 @@ def kept(a: AttributeEvidence, *, alone: bool) -> str:
 
 def _one(name: str, a: AttributeEvidence) -> Markup:
     patterns: dict[Status, str] = {
-        "readable": "This data gives {} away today.",
-        "floor": "{} is not distinguishable from the floor in this data.",
-        "blind": "The attackers tried do not read {} from this data.",
+        "readable": "This data gives the {} away.",
+        "floor": "Nobody we tried could tell the {} from this data better than by guessing.",
+        "blind": "Nobody we tried could read the {} from this data.",
     }
     return Markup(patterns[a.status]).format(Markup("<em>{}</em>").format(name))
 
 
 def _given_away(evidence: Evidence) -> Markup:
-    """An original alone with nothing named: all that it tells."""
+    """An original alone, with nothing named: how many attributes it gives away."""
     found = [a.status == "readable" for a in evidence.attributes.values()]
     if not any(found):
-        return Markup("The attackers tried read none of the attributes of this data.")
+        return Markup("Nobody we tried could read any attribute of this data.")
     which = f"all {len(found)}" if all(found) else f"{sum(found)} of the {len(found)}"
-    return Markup("This data gives away {} attributes today.").format(which)
+    return Markup("This data gives away {} attributes.").format(which)
 
 
 def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
@@ -184,33 +186,33 @@ def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
         sure = max(able, key=lambda tier: a.tiers[tier].least)
         single = single and sure != "informed"
         said.append(
-            Markup("That figure is uncertain ({} %); certain is that {} gets {}.").format(
+            Markup("That figure is uncertain ({} %). It is certain that {} gets {}.").format(
                 span(worst.ci),
                 attacker(sure, name, a, alone=alone),
-                _bold(percent(a.tiers[sure].accuracy)),
+                bold(percent(a.tiers[sure].accuracy)),
             )
         )
     if a.status == "floor":
         near = max(a.tiers.values(), key=lambda tier: tier.ci[0])
-        doubt = "" if near.ci[0] <= a.floor else " with the 99.5 % confidence asked for"
+        doubt = "" if near.ci[0] <= a.floor else " at the 99.5 % confidence that we ask for"
         shown = a.informed if single else worst
         said.append(
-            Markup("That is <b>not distinguishable from the floor</b>{} ({} %).").format(
+            Markup("That <b>cannot be told from guessing</b>{} (range {} %).").format(
                 doubt, span(near.ci if doubt else shown.ci)
             )
         )
         if single:
             said.append(
-                Markup("{} gets {} ({} %), which is not distinguishable from it either.").format(
+                Markup("{} gets {} ({} %), which cannot be told from guessing either.").format(
                     attacker(a.worst_tier, name, a, alone=alone, start=True),
-                    _bold(percent(worst.accuracy)),
+                    bold(percent(worst.accuracy)),
                     span(worst.ci),
                 )
             )
     elif single or a.only_eliminated:
         said.append(
             Markup("From single records, {} gets {}.").format(
-                attacker("informed", name, a, alone=alone), _bold(percent(a.informed.accuracy))
+                attacker("informed", name, a, alone=alone), bold(percent(a.informed.accuracy))
             )
         )
     if a.blind and a.status != "readable":
@@ -218,20 +220,20 @@ def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
             Markup(
                 "That shows nothing: the attackers tried may be too weak for this data."
                 if alone
-                else "The attackers tried do not read it from the original data either, so that"
-                " they fail on the release shows nothing."
+                else "The attackers tried cannot read it from the original data either, so their"
+                " failure on the release shows nothing."
             )
         )
     elif not alone:
         said.append(
-            Markup("From the original data it was {}.").format(_bold(percent(a.original.accuracy)))
+            Markup("From the original data it was {}.").format(bold(percent(a.original.accuracy)))
         )
     if a.smallest_leak is not None and a.status != "readable":
         said.append(
             Markup(
-                "A leak smaller than {} points above guessing would not have been seen with so many"
-                " records."
-            ).format(_bold(points(a.smallest_leak)))
+                "With this many records the audit would not notice a leak of less than {} points"
+                " above guessing."
+            ).format(bold(points(a.smallest_leak)))
         )
     if _missed(a):
         assert a.ignorant is not None
@@ -239,13 +241,13 @@ def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
             Markup(
                 "The usual check, a frozen model of the original data, gets {} and would have"
                 " missed this."
-            ).format(_bold(percent(a.ignorant.accuracy)))
+            ).format(bold(percent(a.ignorant.accuracy)))
         )
     return said
 
 
 def _missed(a: AttributeEvidence) -> bool:
-    """Whether the usual check would have passed what is readable."""
+    """Whether the usual check would have passed a release that can be read."""
     if a.only_eliminated:  # no model would have found it
         return False
     return a.status == "readable" and a.ignorant is not None and a.ignorant.ci[0] <= a.floor
@@ -253,12 +255,12 @@ def _missed(a: AttributeEvidence) -> bool:
 
 def _names(name: str, a: AttributeEvidence) -> Markup:
     if multilabel(a):
-        return Markup("is right about {}").format(_bold(name))
-    return Markup("names the right {} (one of {:,})").format(_bold(name), a.classes)
+        return Markup("is right about {}").format(bold(name))
+    return Markup("names the right {} (one of {:,})").format(bold(name), a.classes)
 
 
 def units(tier: str, a: AttributeEvidence) -> str:
-    """What a tier's figure counts."""
+    """What the figure of a tier counts."""
     if multilabel(a):
         return "labels"
     return "such sets" if tier.startswith("linked") else "records"
@@ -268,5 +270,6 @@ def _guessing(a: AttributeEvidence) -> str:
     return "guessing from what is preserved" if a.floor > a.majority + 0.0005 else "guessing"
 
 
-def _bold(text: str) -> Markup:
+def bold(text: str) -> Markup:
+    """The text in bold, escaped."""
     return Markup("<b>{}</b>").format(text)
