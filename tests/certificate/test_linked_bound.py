@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from withhold.certificate.bound import plug_in
-from withhold.certificate.linked_bound import SIZES, linked_bound, linked_rate
+from withhold.certificate.linked_bound import SIZES, bound_of, linked_rate
 
 Counts = npt.NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def test_a_full_leak_is_one() -> None:
     counts = 100 * np.eye(5)
     for r in SIZES:
         assert linked_rate(counts, r).mean == pytest.approx(1.0)
-        assert linked_bound(counts, r, 0.95) == 1.0
+        assert bound_of(linked_rate(counts, r), counts, r, 0.95) == 1.0
 
 
 def test_classes_with_too_few_records_count_fully() -> None:
@@ -85,7 +85,7 @@ def test_the_bound_says_something_where_the_old_one_said_100_percent() -> None:
 
     y = np.arange(r + 1)
     truth = float(np.maximum(binom.pmf(y, r, p), binom.pmf(y, r, 1 - p)).sum() / 2)
-    assert truth < linked_bound(counts, r, 0.95) < truth + 0.06
+    assert truth < bound_of(linked_rate(counts, r), counts, r, 0.95) < truth + 0.06
 
 
 def test_the_truth_is_seldom_above_the_bound() -> None:
@@ -100,5 +100,7 @@ def test_the_truth_is_seldom_above_the_bound() -> None:
     above = 0
     for seed in range(200):
         counts = rng.multinomial(600, (prior[:, None] * inside).reshape(-1)).reshape(3, 3)
-        above += truth > linked_bound(counts.astype(float), r, 0.95, seed=seed)
+        above += truth > bound_of(
+            linked_rate(counts.astype(float), r, seed=seed), counts.astype(float), r, 0.95
+        )
     assert above <= 10

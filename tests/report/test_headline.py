@@ -72,7 +72,7 @@ def test_found_and_proved_are_about_single_records_and_rounded_alike() -> None:
         " records. No attacker names it for more than 3.1 % of later records like these"
         " (confidence 95 %)." in told
     )
-    assert "Good for digit (95.0 % right; 99.7 % from the original)" in told
+    assert "Useful for digit (95.0 % right; 99.7 % from the original)" in told
     assert "does not have the original records, each record is released once, and the key" in told
 
 

@@ -1,4 +1,4 @@
-"""`withhold bench codebook-speed`: seconds of a fit beside `mass`, and how they grow."""
+"""`withhold bench codebook-speed`: seconds of a fit, compared with `mass`, and their growth."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Held:
-    """Peak memory in MB of an extraction from so many files, and from ten times as many."""
+    """Peak memory in MB of an extraction from `files` files, and from ten times as many."""
 
     extractor: str
     files: int

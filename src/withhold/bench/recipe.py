@@ -1,4 +1,4 @@
-"""A recipe: a YAML file that says what to fit, what to measure and what the paper found."""
+"""A recipe: a YAML file with what to fit, what to measure and what the paper found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RecipeRow(BaseModel):
     paper: dict[str, float] = Field(
         default_factory=dict, description="the paper's figures in %, by column"
     )
-    paper_note: str = Field("", description="the paper's figures where its columns are others")
+    paper_note: str = Field("", description="the paper's figures if its columns differ from ours")
 
 
 class Extracted(BaseModel):
@@ -46,7 +46,7 @@ class Extracted(BaseModel):
 
 
 class Recipe(BaseModel):
-    """A table: rows share data, method and settings, and differ in what they say."""
+    """A table: its rows share data, method and settings unless a row has its own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -27,10 +27,10 @@ class HeldOut:
 
 
 def held_out(bundle: Bundle, dataset: Dataset) -> HeldOut:
-    """Of the file of the fit its test part; of another file its test part, or all of it.
+    """The test part of the file of the fit; of another file its test part, or all of it.
 
-    In the file of the fit the parts are disjoint by row. Records of any other file are refused if
-    more of them than by chance are records of the fit, as they were or exported again.
+    In the file of the fit the parts are disjoint by row. Records of another file are refused if
+    more of them than chance allows are records of the fit, unchanged or exported again.
     """
     fitted = bundle.input["group"]
     if dataset.group is None and fitted in dataset.table.column_names:

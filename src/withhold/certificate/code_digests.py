@@ -1,4 +1,4 @@
-"""Whether the rows of a release are the codes of a certificate, told by a digest of each row."""
+"""Check by digests whether the rows of a release are the codes of a certificate."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _sampled(counts: IntArray, share: float, rng: np.random.Generator) -> float:
 
 
 def _some_rows(counts: IntArray, number: int, rng: np.random.Generator) -> IntArray:
-    """The table (K, N) of so many rows, drawn without replacement."""
+    """The table (K, N) of `number` rows, drawn without replacement."""
     drawn = rng.multivariate_hypergeometric(counts.reshape(-1), number, method="marginals")
     return drawn.reshape(counts.shape)
 

@@ -38,7 +38,7 @@ _SEED = 0x11
 
 @dataclass(frozen=True)
 class LinkedRate:
-    """The success of the best attacker of r records, and the error of its estimate."""
+    """How often the best attacker of r records is right, and the error of this estimate."""
 
     mean: float
     deviation: float
@@ -91,13 +91,8 @@ def linked_rate(
     return LinkedRate(mean, float(best.std(ddof=1)), number, certain)
 
 
-def linked_bound(counts: Table, r: int, confidence: float, *, seed: int = 0) -> float:
-    """An upper confidence bound on B_r of records to come; at most 1."""
-    return bound_of(linked_rate(counts, r, seed=seed), counts, r, confidence)
-
-
 def bound_of(rate: LinkedRate, counts: Table, r: int, confidence: float) -> float:
-    """The same from B~_r of these counts."""
+    """An upper confidence bound on B_r of later records, from B~_r of these counts; at most 1."""
     sizes = counts.sum(axis=1)
     sizes, m = sizes[sizes >= r], float(counts.sum())
     if not len(sizes):

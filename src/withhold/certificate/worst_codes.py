@@ -15,7 +15,7 @@ LEAST = 5.0  # records expected on a code before its lift is more than chance
 def worst_lift(table: Table, classes: tuple[str, ...]) -> Lift:
     """max_{j,s} P(s | j) / P(s), over codes with `LEAST` expected records.
 
-    Where no code has so many, over those with the most.
+    If no code has that many, over the codes with the most.
     """
     share, counts = table.sum(axis=0), table.sum(axis=1)
     often = share >= min(LEAST, float(share.max()))

@@ -257,16 +257,17 @@ def _terms(evidence: Evidence) -> tuple[tuple[str, Markup], ...]:
             )
             for name, a in list(useful.items())[:_MANY]
         )
-        said.append(("Good for", told))
+        said.append(("Useful for", told))
     if evidence.suppressed:
         key = evidence.certificate is not None
         said.append(
             (
-                "Only if",
+                "Holds only if",
                 Markup(
-                    "the recipient does not have the original records, each record is released"
+                    "the recipient does not have the original records{} each record is released"
                     " once{}. A stronger attacker than ours may read more{}."
                 ).format(
+                    "," if key else " and",
                     ", and the key stays secret" if key else "",
                     ", up to what is proved" if key else "",
                 ),

@@ -1,6 +1,6 @@
-"""What was found below what is proved: the best attack, guessing, and the bound on every attacker.
+"""The best attack found, guessing, and the bound on every attacker, on one scale.
 
-The scale ends just above the largest figure: bounds worth having are a few percent.
+The scale ends just above the largest figure, because useful bounds are a few percent.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 def limit(
     value: float, ci: tuple[float, float], *, floor: float, bound: float, title: str
 ) -> Markup:
-    """A bar as long as the best attack on a track that ends where no attacker goes."""
+    """A bar as long as the best attack, on a track that ends at the bound."""
     end = scale(value, ci[1], floor, bound)
-    middle, bottom = _TOP + _BAR / 2, _TOP + _BAR + 8
+    bottom = _TOP + _BAR + 8
     low, high = (svg.at(side / end) for side in ci)
     marks = [
         Mark(floor / end, f"guessing {percent(floor)}", "floor"),
@@ -31,18 +31,11 @@ def limit(
     return svg.drawing(
         bottom + LINE * 3 + 2,
         svg.text("Best attack found", "0%", 14, "label"),
-        svg.element(
-            "text",
-            {"x": "100%", "y": 14, "text_anchor": "end", "class": "value"},
-            svg.element("tspan", {"class": "soft"}, span(ci)),
-            svg.element("tspan", {"class": "strong", "dx": 10}, percent(value)),
-        ),
+        svg.value_text(percent(value), span(ci), 14),
         svg.bar("0%", _TOP, "100%", _BAR, "beyond"),
         svg.bar("0%", _TOP, svg.at(bound / end), _BAR, "track"),
         svg.bar("0%", _TOP, svg.at(value / end), _BAR, "bar"),
-        svg.line(low, middle, high, middle, "whisker"),
-        svg.line(low, middle - 3, low, middle + 3, "whisker"),
-        svg.line(high, middle - 3, high, middle + 3, "whisker"),
+        svg.whisker(low, high, _TOP + _BAR / 2),
         *[across(mark, _TOP - 3, bottom) for mark in marks],
         *_names(marks, bottom),
         svg.text("0", "0%", bottom + LINE * 2 + 13, "tick"),
@@ -59,7 +52,7 @@ def _said(bound: float) -> str:
 
 
 def _names(marks: list[Mark], bottom: float) -> list[Markup]:
-    """Names that no mark runs through: outwards where there is room, else in two lines."""
+    """Names that no mark crosses: side by side if there is room, otherwise in two lines."""
     low, high = sorted(marks, key=lambda mark: mark.share)
     low_right, high_right = low.share < _room(low), 1 - high.share >= _room(high)
     places = {(False, True): (0, 0), (True, True): (1, 0)}.get((low_right, high_right), (0, 1))

@@ -27,21 +27,12 @@ def across(mark: Mark, top: float, bottom: float) -> Markup:
 
 
 def named(mark: Mark, bottom: float, place: int, *, right: bool | None = None) -> Markup:
-    """Its name in line `place` under what ends at `bottom`, right or left of it.
+    """The name of the mark, in line `place` below `bottom`, to its right or left.
 
-    Unless it is said which, on the side that has more room.
+    By default on the side that has more room.
     """
     x, below = svg.at(mark.share), bottom + LINE * place
     right = mark.share < 0.5 if right is None else right
-    label = svg.element(
-        "text",
-        {
-            "x": x,
-            "dx": 5 if right else -5,
-            "y": below + 12,
-            "text_anchor": "start" if right else "end",
-            "class": "marked",
-        },
-        mark.label,
-    )
+    anchor, dx = ("start", 5) if right else ("end", -5)
+    label = svg.text(mark.label, x, below + 12, "marked", anchor=anchor, dx=dx)
     return svg.line(x, bottom - 6, x, below + 13, f"mark {mark.kind}") + label
