@@ -84,9 +84,9 @@ def test_where_there_is_none(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"bound": 1.5}, "attributes.secret.bound' is missing or has a value"),
-        ({"bound": float("nan")}, "attributes.secret.bound' is missing or has a value"),
-        ({"confidence": 95}, "attributes.secret.confidence' is missing or has a value"),
+        ({"bound": 1.5}, "attributes.secret.bound' is missing or has an invalid value"),
+        ({"bound": float("nan")}, "attributes.secret.bound' is missing or has an invalid value"),
+        ({"confidence": 95}, "attributes.secret.confidence' is missing or has an invalid value"),
     ],
 )
 def test_figures_that_cannot_be(folder: Path, tmp_path: Path, change: dict, told: str) -> None:
