@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from withhold.actions.fit import fit
     from withhold.audit.leakage_scorer import leakage_scorer
     from withhold.bundle.bundle import load_bundle as load
-    from withhold.certificate.certify import certify
+    from withhold.certificate.certify_bundle import certify
     from withhold.media.extract import extract
     from withhold.records.dataset import Dataset
     from withhold.suppressor import Suppressor
@@ -41,7 +41,7 @@ _WHERE = {
     "Dataset": ("withhold.records.dataset", "Dataset"),
     "Suppressor": ("withhold.suppressor", "Suppressor"),
     "audit": ("withhold.audit", None),
-    "certify": ("withhold.certificate.certify", "certify"),
+    "certify": ("withhold.certificate.certify_bundle", "certify"),
     "extract": ("withhold.media.extract", "extract"),
     "fit": ("withhold.actions.fit", "fit"),
     "leakage_scorer": ("withhold.audit.leakage_scorer", "leakage_scorer"),

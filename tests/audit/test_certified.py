@@ -15,7 +15,7 @@ from withhold.audit.attackers import Prior
 from withhold.audit.evidence import Evidence, schema
 from withhold.certificate import Certificate
 from withhold.certificate.bound import upper_bound
-from withhold.certificate.words import at_most
+from withhold.certificate.claim_wording import at_most
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles

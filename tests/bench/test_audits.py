@@ -15,8 +15,9 @@ import pytest
 from support import of_world
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
-from withhold.bench import Recipe, audit_speed, audits, find_recipe, run_recipe
+from withhold.bench import Recipe, audits, find_recipe, run_recipe
 from withhold.bench.external import External
+from withhold.bench.process_memory import MemoryWatch
 from withhold.core.progress import Silent
 from withhold.datasets.worlds import two_attributes
 
@@ -91,7 +92,7 @@ def test_releases_of_others_are_read_from_their_files(tmp_path: Path, monkeypatc
 def test_the_watch_counts_the_memory_of_a_child() -> None:
     if not Path("/proc/self/smaps_rollup").exists():
         pytest.skip("this system has no /proc/self/smaps_rollup")
-    with audit_speed._MemoryWatch() as watch:
+    with MemoryWatch() as watch:
         code = "import time; a = b'x' * (300 << 20); time.sleep(1.5)"
         subprocess.run([sys.executable, "-c", code], check=True)
     assert watch.peak > 300 << 20

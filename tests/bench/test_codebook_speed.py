@@ -13,9 +13,9 @@ import pytest
 from support import TINY
 from withhold.actions.fit import fit_bundle
 from withhold.bench import codebook_speed, find_recipe, run_recipe
-from withhold.bench.apart import Apart, fit_apart, fit_here, put
 from withhold.bench.codebook_speed import Sizes, grow, many_people, measure_codebook_speed
-from withhold.bench.keys import bench_key
+from withhold.bench.fit_in_subprocess import SubprocessFit, fit_here, fit_in_subprocess, put
+from withhold.bench.fit_row import bench_key
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.records.dataset import Dataset
@@ -55,8 +55,10 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codebook_speed, "find_recipe", lambda name: rival)
 
 
-def here(data: Dataset, suppress: str, config: Any, *, useful: str = "", folder: Path) -> Apart:
-    """As `fit_apart`, without the seconds that a process takes to begin."""
+def here(
+    data: Dataset, suppress: str, config: Any, *, useful: str = "", folder: Path
+) -> SubprocessFit:
+    """As `fit_in_subprocess`, without the seconds that a process takes to begin."""
     with TemporaryDirectory() as place:
         put(Path(place), data, suppress, config, useful)
         return fit_here(Path(place))
@@ -69,7 +71,7 @@ def test_what_is_measured(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatc
         "measure_codebook_speed",
         lambda out, *, progress: measure_codebook_speed(out, progress=progress, sizes=SMALL),
     )
-    monkeypatch.setattr(codebook_speed, "fit_apart", here)
+    monkeypatch.setattr(codebook_speed, "fit_in_subprocess", here)
     result = run_recipe(find_recipe("codebook-speed"), tmp_path, progress=Silent())
     assert (result.records, result.features) == (270, 8)
     assert list(result.seconds) == [*codebook_speed.SOLVERS, "mass"]
@@ -98,7 +100,7 @@ def test_what_is_measured(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.usefixtures("stub")
 def test_the_bound_is_that_of_the_certificate(tmp_path: Path) -> None:
     data = voices()
-    found = fit_apart(data, "speaker", CONFIG, useful="digit", folder=tmp_path)
+    found = fit_in_subprocess(data, "speaker", CONFIG, useful="digit", folder=tmp_path)
     bundle = fit_bundle(
         data, Roles.of("speaker"), method="codebook", config=CONFIG, key=bench_key(0)
     )
@@ -111,7 +113,7 @@ def test_the_bound_is_that_of_the_certificate(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("stub")
 def test_a_fit_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"failed: .*'speker' is not in"):
-        fit_apart(voices(), "speker", CONFIG, folder=tmp_path)
+        fit_in_subprocess(voices(), "speker", CONFIG, folder=tmp_path)
     assert not list(tmp_path.iterdir())
 
 

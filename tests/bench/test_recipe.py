@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from withhold.bench import find_recipe, recipe_names
-from withhold.bench.kept import row_folder
-from withhold.bench.run import row_config, row_method
+from withhold.bench.fit_row import row_config, row_method
+from withhold.bench.row_cache import row_folder
 from withhold.core.errors import UserError
 from withhold.methods import method_names, read_config
 from withhold.records.roles import Roles

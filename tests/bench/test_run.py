@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from support import TINY, Recorder, of_world
-from withhold.bench import Recipe, find_recipe, run_recipe
-from withhold.bench import run as bench_run
+from withhold.bench import Recipe, find_recipe, paper_tables, run_recipe
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.datasets.worlds import two_attributes
@@ -42,7 +41,7 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
         assert name == "stub"
         return data
 
-    monkeypatch.setattr(bench_run, "public", stub)
+    monkeypatch.setattr(paper_tables, "public", stub)
     (tmp_path / "stub.yaml").write_text(TEXT)
     return find_recipe(str(tmp_path / "stub.yaml"))
 
@@ -79,8 +78,8 @@ def test_second_run_does_not_fit(
 ) -> None:
     out = tmp_path / "out" / "stub"
     first = run_recipe(recipe, out, progress=Silent())
-    monkeypatch.setattr(bench_run, "fit_bundle", None)
-    monkeypatch.setattr(bench_run, "_run_row", None)
+    monkeypatch.setattr(paper_tables, "fit_row", None)
+    monkeypatch.setattr(paper_tables, "evaluate", None)
     said = Recorder()
     assert run_recipe(recipe, out, progress=said).to_dict() == first.to_dict()
     assert said.lines == []
@@ -89,17 +88,17 @@ def test_second_run_does_not_fit(
 def test_interrupted_run_goes_on_at_the_row(
     recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_row = bench_run._run_row
+    run_row = paper_tables._run_row
     done: list[str] = []
 
-    def counted(recipe: Recipe, row: object, *rest: object) -> object:
+    def counted(recipe: Recipe, row: object, **rest: object) -> object:
         if len(done) == 2:
             raise KeyboardInterrupt
         done.append(row.label)  # type: ignore[attr-defined]
-        return run_row(recipe, row, *rest)  # type: ignore[arg-type]
+        return run_row(recipe, row, **rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(bench_run, "_run_row", counted)
+        patch.setattr(paper_tables, "_run_row", counted)
         with pytest.raises(KeyboardInterrupt):
             run_recipe(recipe, tmp_path / "out", progress=Silent())
     assert not (tmp_path / "out" / "results.json").exists()

@@ -85,10 +85,10 @@ def test_interrupted_run_goes_on_at_the_point(
 ) -> None:
     point = tradeoff._point
 
-    def stopped(recipe: Recipe, row: object, *rest: object) -> object:
+    def stopped(recipe: Recipe, row: object, **rest: object) -> object:
         if row.label == "noise, sigma 9":  # type: ignore[attr-defined]
             raise KeyboardInterrupt
-        return point(recipe, row, *rest)  # type: ignore[arg-type]
+        return point(recipe, row, **rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
         patch.setattr(tradeoff, "_point", stopped)
@@ -99,7 +99,7 @@ def test_interrupted_run_goes_on_at_the_point(
     first = run_recipe(recipe, tmp_path / "out", progress=said)
     done = [line for line in said.lines if line.startswith("point: ")]
     assert done == [f"point: {row.label}" for row in recipe.rows[3:]]
-    monkeypatch.setattr(tradeoff, "timed_fit", None)
+    monkeypatch.setattr(tradeoff, "fit_row", None)
     assert run_recipe(recipe, tmp_path / "out", progress=Silent()).to_dict() == json.loads(
         json.dumps(first.to_dict()), object_hook=_with_tuples
     )

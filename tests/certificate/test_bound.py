@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from withhold.bench.population import draw_people, draw_population, leaky_population
+from populations import best, group_table, leaky_population, record_table
+from withhold.bench.population import draw_people, draw_population
 from withhold.certificate.bound import (
     chernoff,
     mcdiarmid,
@@ -66,7 +67,7 @@ def test_the_plug_in_of_a_small_table() -> None:
 
 
 def test_a_channel_that_names_the_class_is_bounded_by_one() -> None:
-    table = leaky_population().table(500, np.random.default_rng(0))
+    table = record_table(leaky_population(), 500, np.random.default_rng(0))
     assert plug_in(table, 500) == 1.0
     assert upper_bound(plug_in(table, 500), 500, 0.95).value == 1.0
 
@@ -156,9 +157,9 @@ def test_the_truth_is_seldom_above_it() -> None:
     for seed in range(200):
         rng = np.random.default_rng([1, seed])
         world, m = draw_population(rng), int(rng.integers(20, 400))
-        p = plug_in(world.table(m, rng), m)
+        p = plug_in(record_table(world, m, rng), m)
         for bound in BOUNDS:
-            wrong[bound] += world.best > bound(p, m, 0.6) + 1e-12
+            wrong[bound] += best(world) > bound(p, m, 0.6) + 1e-12
     for count in wrong.values():
         assert count <= binom.ppf(0.999, 200, 0.4)
 
@@ -176,8 +177,8 @@ def test_groups_are_bounded_too() -> None:
     for seed in range(200):
         rng = np.random.default_rng([2, seed])
         people, groups = draw_people(rng), int(rng.integers(10, 200))
-        p = plug_in(people.table(groups, rng), groups)
-        wrong += people.best > upper_bound(p, groups, 0.8).value + 1e-12
+        p = plug_in(group_table(people, groups, rng), groups)
+        wrong += best(people) > upper_bound(p, groups, 0.8).value + 1e-12
     assert wrong <= binom.ppf(0.999, 200, 0.2)
 
 

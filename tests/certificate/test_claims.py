@@ -11,7 +11,7 @@ import pytest
 from certificate.made import TableChannel, bundle, data
 from withhold import certify
 from withhold.certificate import Certificate, headline, sentence
-from withhold.certificate.words import at_most
+from withhold.certificate.claim_wording import at_most
 from withhold.core.errors import UserError
 
 
@@ -53,11 +53,11 @@ def test_the_contract(found: Certificate) -> None:
 def test_in_words(found: Certificate) -> None:
     told = sentence("one", found.attributes["one"])
     assert told == (
-        "no attacker reads 'one' of one record in more than 100.0 % of cases"
+        "no attacker reads 'one' from one record in more than 100.0 % of cases"
         " (confidence 95 %, 60 records; majority 33.3 %)"
     )
     # 'one' is given away whole, so it is the one to tell of.
-    assert headline(found).startswith("certificate: no attacker reads 'one' of one record")
+    assert headline(found).startswith("certificate: no attacker reads 'one' from one record")
     assert headline(found).endswith("; 2 more in the certificate")
 
 

@@ -178,7 +178,7 @@ def test_a_certificate_of_a_bundle_or_of_a_file(coded: Path, cli: Run) -> None:
         assert found["certificate"]["method"] == "random-substitute"
         bounds.append(secret["bound"])
     assert bounds[0] == bounds[1] > bounds[2]
-    assert "no attacker, whatever its power" in Path("a/report.html").read_text()
+    assert "no attacker, however powerful" in Path("a/report.html").read_text()
     assert cli(*audit).json["attributes"]["secret"]["certificate"] is None
 
 

@@ -98,7 +98,7 @@ def test_the_front_door() -> None:
     import withhold
 
     assert "certify" in withhold.__all__
-    assert withhold.certify.__module__ == "withhold.certificate.certify"
+    assert withhold.certify.__module__ == "withhold.certificate.certify_bundle"
 
 
 def test_records_of_the_fit_that_were_exported_again_are_refused(fitted: Path, cli: Run) -> None:

@@ -28,6 +28,7 @@ from withhold.audit.findings import (
 )
 from withhold.audit.intervals import Z_995, wilson
 from withhold.audit.metrics import Interval
+from withhold.certificate.claim_wording import ASSUMPTIONS
 from withhold.certificate.claims import (
     Behind,
     CertifiedData,
@@ -36,7 +37,6 @@ from withhold.certificate.claims import (
     NoGroupClaim,
     ReleaseClaim,
 )
-from withhold.certificate.words import ASSUMPTIONS
 from withhold.records.feasibility import Feasibility, Pair
 from withhold.records.roles import Role
 

@@ -25,8 +25,8 @@ def test_a_column_that_is_left_in_is_the_first_thing_said() -> None:
     assert found_.tone == "readable"
     [alarm] = alarms(sample)
     assert plain(alarm) == (
-        "The column gender is still in the file. Everybody who opens the file can read it. No"
-        " attack is needed. Take the column out, and make the release again."
+        "The column gender is still in the file. Anyone who opens the file can read it; no attack"
+        " is needed. Remove the column and make the release again."
     )
     page = render(sample)
     assert len(list(Page(page).all("p", "loud"))) == 1
@@ -44,14 +44,14 @@ def test_a_copy_under_another_name_is_one_too() -> None:
 def test_unchanged_records() -> None:
     told = first_screen(render(samples.untouched()))
     assert "Do not release this: 5,000 of 5,000 train and val records are in it (nearly)" in told
-    assert "4,000 of the 4,000 train records that were looked at are in the release as they" in told
+    assert "4,000 of the 4,000 train records that were checked are in the release unchanged" in told
 
 
 def test_which_columns_were_attacked_and_which_were_not() -> None:
     told = first_screen(render(samples.column_left()))
     assert "gender category: is gender itself" in told
     assert "device category: tells gender for 79.0 % of records (guessing 50.0 %)" in told
-    assert "room category: tells nothing that was found" in told
+    assert "room category: nothing found" in told
     told = first_screen(render(samples.certified_release()))
     assert "Not attacked take number: it is the same in every record" in told
     many = tuple(column(f"c{i}", speaker=0.4) for i in range(30))
@@ -72,8 +72,8 @@ def test_found_and_proved_are_about_single_records_and_rounded_alike() -> None:
         " records. No attacker names it for more than 3.1 % of later records like these"
         " (confidence 95 %)." in told
     )
-    assert "Good for digit (95.0 % right; 99.7 % from the original)" in told
-    assert "does not hold the originals, each record is released once, and the key stays" in told
+    assert "Useful for digit (95.0 % right; 99.7 % from the original)" in told
+    assert "does not have the original records, each record is released once, and the key" in told
 
 
 @pytest.mark.parametrize("bound", [0.10149, 0.1015, 0.10151, 0.102])
@@ -130,8 +130,8 @@ def test_only_who_knows_all_other_labels_reads_it() -> None:
     assert "no attacker names it for more than 2.1 % of these records" in plain(found_.proved)
     told = first_screen(render(sample))
     assert "Someone who knows the labels of all other records names the right speaker" in told
-    assert "trained on some of all released records" not in told
-    assert "read by who knows all other labels" in told
+    assert "trained on some of the released records" not in told
+    assert "read by someone who knows all other labels" in told
     assert "From single records, a new model trained on the release gets 1.9 %." in told
     assert "would have missed" not in told
     assert "for who knows all other labels" in sample.verdict
@@ -143,7 +143,7 @@ def test_nothing_is_proved_for_other_people() -> None:
     told = first_screen(page)
     assert "Nothing is proved for other people." in told
     assert "no attacker names it" not in told
-    assert "nothing is proved of speaker for other people (these people were in the fit)" in (
+    assert "nothing is proved about speaker of other people (these people were in the fit)" in (
         text_of(page)
     )
 
@@ -160,23 +160,23 @@ def test_a_certificate_is_signed_or_unsigned() -> None:
 
 def test_the_rows_of_this_release() -> None:
     told = text_of(render(samples.certified_release()))
-    assert "Of the 30,000 records of this release: no attacker reads speaker of one of them" in told
-    assert "who sees one row2.11.9" in told
-    assert "who sees 50 rows of one class20.4–" in told
-    assert "who knows nine tenths of the labels, and the totals4.11.9" in told
-    assert "who knows all other labels, and the totals: subtractsno bound1.8" in told
+    assert "For the 30,000 records of this release, no attacker names speaker correctly" in told
+    assert "sees one row2.11.9" in told
+    assert "sees 50 rows of one class20.4–" in told
+    assert "knows nine tenths of the labels and the class totals4.11.9" in told
+    assert "knows all other labels and the class totals (can subtract)no bound1.8" in told
     assert "Columns room were kept by name. This certificate does not cover them." in told
 
 
 def test_power_parts_and_the_worst_slice() -> None:
     page = render(samples.certified_release())
-    assert "A leak smaller than 2.1 points above guessing would not have been seen" in (
+    assert "the audit would not notice a leak of less than 2.1 points above guessing" in (
         first_screen(page)
     )
     told = text_of(page)
     assert "train6,0001.71.4–2.11.7–" in told
-    assert "Slice of the records that is read best: records with f_3 above 2.1, 60 records" in told
-    assert "That is no more than chance explains." in told
+    assert "slice of the records that is read best: records with f_3 above 2.1, 60 records" in told
+    assert "Chance alone explains that." in told
     leak = found(
         "suppress",
         informed=0.017,
@@ -187,7 +187,7 @@ def test_power_parts_and_the_worst_slice() -> None:
     )
     told = text_of(render(evidence({"speaker": leak})))
     assert "train above guessing6,00050.0" in told
-    assert "Do not release this: a model trained on some of all released records" in told
+    assert "Do not release this: a model trained on some of the released records" in told
 
 
 def test_what_was_destroyed_is_a_warning() -> None:
@@ -213,8 +213,8 @@ def test_digests_say_of_what_they_are() -> None:
 def test_a_contradiction_comes_before_what_was_read() -> None:
     says = plain(headline(samples.proved(informed=0.12)).says)
     assert says == (
-        "Do not release this: an attack tells the speaker for 12.0 % of single records, and its"
-        " certificate says that none can exceed 3.1 %."
+        "Do not release this: an attack names the speaker for 12.0 % of single records, but its"
+        " certificate says that no attack can exceed 3.1 %."
     )
 
 

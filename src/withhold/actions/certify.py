@@ -7,7 +7,7 @@ from pathlib import Path
 from withhold.actions.request import Reading, Request
 from withhold.bundle.bundle import load_bundle
 from withhold.certificate import Certificate
-from withhold.certificate.certify import certify as certified
+from withhold.certificate.certify_bundle import certify as certified
 from withhold.core.progress import Progress, Silent
 from withhold.core.targets import check_target
 

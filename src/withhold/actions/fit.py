@@ -20,7 +20,7 @@ from withhold.bundle.described_input import describe_input
 from withhold.bundle.files import bundle_digest, check_place, is_bundle, tidy_place
 from withhold.bundle.fit_membership import FitMembership
 from withhold.certificate import certify
-from withhold.certificate.words import headline
+from withhold.certificate.claim_wording import headline
 from withhold.core.errors import UserError
 from withhold.core.key_file import as_key, make_key_file
 from withhold.core.progress import Progress, Silent

@@ -23,7 +23,7 @@ from withhold.certificate.claims import (
     CertifiedData,
     ReleaseClaim,
 )
-from withhold.certificate.released import Rows, compare
+from withhold.certificate.code_digests import Rows, compare
 from withhold.core.errors import UserError, listing
 
 

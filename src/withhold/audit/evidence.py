@@ -22,8 +22,8 @@ from withhold.audit.findings import (
     Source,
 )
 from withhold.audit.gate import GateResult
+from withhold.certificate.claim_wording import at_most
 from withhold.certificate.claims import NoGroupClaim
-from withhold.certificate.words import at_most
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import listing
 from withhold.records.feasibility import Feasibility

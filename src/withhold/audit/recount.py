@@ -16,7 +16,7 @@ from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.split import Split
 from withhold.certificate.bound import plug_in, upper_bound
 from withhold.certificate.claims import AttributeClaim, GroupClaim
-from withhold.certificate.released import digests
+from withhold.certificate.code_digests import digests
 from withhold.certificate.tally import Tally
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute

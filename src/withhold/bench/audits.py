@@ -1,161 +1,128 @@
-"""Releases side by side under the whole audit: `kind: audits` fits them, `kind: external` finds
-them in files that somebody else made."""
+"""Whole audits side by side: of releases that we fit, or of files that others made.
+
+`kind: audits` is the first, `kind: external` the second.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import withhold
-from withhold.actions.fit import fit_bundle
-from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
-from withhold.audit.plan import FULL
-from withhold.bench.kept import row_folder
-from withhold.bench.keys import bench_key
-from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import markdown_table, percent, print_cells
-from withhold.core.atomic import write_bytes
+from withhold.bench.fit_row import fit_row, row_roles, unnamed
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.result_table import Cells, RecipeResult, percent
+from withhold.bench.row_cache import recipe_key, row_folder, row_key, write_once
 from withhold.core.progress import Progress
 from withhold.datasets.public import public
 from withhold.methods import Journal
 from withhold.records.dataset import Dataset
-from withhold.records.roles import Roles
 from withhold.report import write_report
 
+Job = tuple[str, str, Callable[[], Evidence]]  # label, key, audit
 
-@dataclass(frozen=True)
-class AuditsResult:
-    """One audit a row, each with its evidence and report in a folder of its own."""
 
-    recipe: Recipe
+class AuditsResult(RecipeResult):
+    """One audit per row; its evidence and report are in the folder of the row."""
+
     rows: tuple[tuple[str, Evidence], ...]
+    left = 3
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and lines as text: a line for every attribute of every release."""
-        sizes = sorted(
-            {int(r) for _, e in self.rows for a in e.attributes.values() for r in a.linked}
-        )
-        repeated = any(a.repeated for _, e in self.rows for a in e.attributes.values())
+    def cells(self) -> Cells:
+        """A line for every attribute of every release."""
+        found = [a for _, e in self.rows for a in e.attributes.values()]
+        sizes = sorted({int(r) for a in found for r in a.linked})
+        repeated = any(a.repeated for a in found)
         header = ["", "attribute", "role", "floor", "original", "ignorant", "informed", "by"]
-        header += [f"linked {r}" for r in sizes] + (["repeated"] if repeated else [])
-        header += ["bits"]
+        header += [f"linked {r}" for r in sizes] + ["repeated"] * repeated + ["bits"]
         lines = []
         for label, evidence in self.rows:
             for name, a in evidence.attributes.items():
-                line = [label, name, a.role, *_figures(a)]
-                line += [
-                    percent(a.linked[str(r)].accuracy if str(r) in a.linked else None)
-                    for r in sizes
-                ]
-                if repeated:
-                    line.append(percent(a.repeated.accuracy if a.repeated else None))
-                lines.append([*line, f"{a.leakage_bits:.2f}"])
+                low, high = (percent(end) for end in a.informed.ci)
+                tiers = [a.linked.get(str(r)) for r in sizes] + [a.repeated] * repeated
+                lines.append(
+                    [
+                        label,
+                        name,
+                        a.role,
+                        percent(a.floor),
+                        percent(a.original.accuracy),
+                        percent(a.ignorant.accuracy if a.ignorant else None),
+                        f"{percent(a.informed.accuracy)} ({low}–{high})",
+                        a.informed.attacker,
+                        *(percent(tier.accuracy if tier else None) for tier in tiers),
+                        f"{a.leakage_bits:.2f}",
+                    ]
+                )
         return header, lines
 
-    def to_markdown(self) -> str:
-        """The table as Markdown, headed by its command."""
-        header, lines = self.cells()
-        body = markdown_table(header, lines, left=3)
+    @property
+    def legend(self) -> str:
+        """What the columns mean."""
         took = sum(sum(e.seconds.values()) for _, e in self.rows) / max(len(self.rows), 1)
         return (
-            f"### {self.recipe.title}\n\n`withhold bench {self.recipe.name}`\n\n{body}\n\n{LEGEND}"
-            f" An audit took {took:.0f} s on average.\n"
+            "Accuracy in % on the test part, with the 95 % interval of the informed tier. ignorant:"
+            " a model of the originals. informed: the attacker of the ladder that is best on the"
+            " validation part, retrained on the release. linked r: the attacker knows that r"
+            " records are of one person. bits: usable information about the attribute. An audit"
+            f" took {took:.0f} s on average."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
+        """All evidence, for a program."""
         rows = [{"label": label, "audit": e.to_dict()} for label, e in self.rows]
         return {"recipe": self.recipe.name, "title": self.recipe.title, "rows": rows}
 
-    def print(self) -> None:
-        """The table in a terminal."""
-        print_cells(self.recipe.title, *self.cells(), LEGEND, left=3)
-
-
-LEGEND = (
-    "Accuracy in %, test part, with the 95 % interval of the informed tier. ignorant: a model of"
-    " the originals; informed: the best on val of the ladder retrained on the release; linked r:"
-    " knowing that r records are of one person; bits: usable information on the attribute."
-)
-
 
 def run_audits(recipe: Recipe, output: Path, *, progress: Progress) -> AuditsResult:
-    """Audit every release, or go on where it was interrupted; results go to `output`."""
+    """Audit every release, or resume after an interruption."""
+    jobs = _external if recipe.kind == "external" else _fitted
     rows = []
-    found = (
-        _external(output, progress)
-        if recipe.kind == "external"
-        else _fitted(recipe, output, progress)
-    )
-    for label, key, make in found:
-        folder = row_folder(output, label)
-        saved = folder / "audit.json"
-        if not (
-            saved.exists() and (folder / "key").exists() and (folder / "key").read_text() == key
-        ):
-            progress.say(f"row: {label}")
-            evidence = make()
-            folder.mkdir(parents=True, exist_ok=True)
-            evidence.to_json(saved)
-            write_report(evidence, folder / "report.html", title=label)
-            write_bytes(folder / "key", key.encode())
+    for label, key, audit in jobs(recipe, output, progress):
+        saved = row_folder(output, label) / "audit.json"
+        write_once(saved, key, partial(_write_audit, label, saved, audit, progress))
         rows.append((label, Evidence.from_json(saved)))
-    result = AuditsResult(recipe, tuple(rows))
-    write_bytes(output / "results.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
-    write_bytes(output / "table.md", result.to_markdown().encode())
-    return result
+    return AuditsResult(recipe, tuple(rows)).write(output)
 
 
-def _fitted(recipe: Recipe, output: Path, progress: Progress) -> Iterator[tuple[str, str, Any]]:
+def _write_audit(
+    label: str, target: Path, audit: Callable[[], Evidence], progress: Progress
+) -> None:
+    progress.say(f"row: {label}")
+    evidence = audit()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    evidence.to_json(target)
+    write_report(evidence, target.with_name("report.html"), title=label)
+
+
+def _fitted(recipe: Recipe, output: Path, progress: Progress) -> Iterator[Job]:
     """Each row of the recipe: fit, transform, audit."""
     data = public(recipe.data, progress=progress)
     journal = Journal(output.parent / "journal")
     digest = data.digest()
     for row in recipe.rows:
-        text = [row.model_dump(mode="json"), recipe.config, recipe.seed, recipe.measure, digest]
-        yield (
-            row.label,
-            row_key(text),
-            partial(_fit_and_audit, recipe, row, data, journal, progress),
-        )
+        audit = partial(_fit_and_audit, recipe, row, data, journal, progress)
+        yield row.label, recipe_key(recipe, row, digest), audit
 
 
 def _fit_and_audit(
-    recipe: Recipe, row: Row, data: Dataset, journal: Journal, progress: Progress
+    recipe: Recipe, row: RecipeRow, data: Dataset, journal: Journal, progress: Progress
 ) -> Evidence:
-    from withhold.bench.run import row_config
-
-    roles = Roles.of(row.suppress or recipe.suppress or recipe.measure[0], row.preserve)
-    release, again = None, []
-    if row.method is not None:
-        draws = []
-        for i in range(row.draws):
-            bundle = fit_bundle(
-                data,
-                roles,
-                method=row.method,
-                config=row_config(recipe, row),
-                seed=recipe.seed + i,
-                key=bench_key(recipe.seed + i),  # another key: another draw of every record
-                progress=progress,
-                journal=journal,
-            )
-            draws.append(bundle.release(data, same_order=True))
-        release, again = draws[0], draws[1:]
+    roles = row_roles(recipe, row)
+    draws = []
+    for i in range(row.draws if row.method is not None else 0):
+        bundle, _ = fit_row(recipe, row, data, roles, progress, journal=journal, draw=i)
+        draws.append(bundle.release(data, same_order=True))
     return evaluate(
         data,
-        release,
+        draws[0] if draws else None,
         roles.suppress,
         roles.preserve,
-        hidden=[name for name in recipe.measure if name not in roles.named],
-        again=again,
+        hidden=unnamed(recipe, roles),
+        again=draws[1:],
         same_order=True,
         order_counts=False,
         seed=recipe.seed,
@@ -163,8 +130,8 @@ def _fit_and_audit(
     )
 
 
-def _external(output: Path, progress: Progress) -> Iterator[tuple[str, str, Any]]:
-    """Each pair of files: read, match, audit. The original alone is not audited twice."""
+def _external(recipe: Recipe, output: Path, progress: Progress) -> Iterator[Job]:
+    """Each pair of files: read both, match their records, audit."""
     from withhold.bench.external import External, make_external
 
     def audit(one: External) -> Evidence:
@@ -176,20 +143,3 @@ def _external(output: Path, progress: Progress) -> Iterator[tuple[str, str, Any]
 
     for one in make_external(output / "files", progress=progress):
         yield one.label, row_key([one.label, one.note]), partial(audit, one)
-
-
-def _figures(a: AttributeEvidence) -> list[str]:
-    low, high = a.informed.ci
-    return [
-        percent(a.floor),
-        percent(a.original.accuracy),
-        percent(a.ignorant.accuracy if a.ignorant else None),
-        f"{100 * a.informed.accuracy:.1f} ({100 * low:.1f}–{100 * high:.1f})",
-        a.informed.attacker,
-    ]
-
-
-def row_key(facts: Any) -> str:
-    """What decides a row: where it is the same, what was found stands."""
-    text = json.dumps([facts, FULL, withhold.__version__], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

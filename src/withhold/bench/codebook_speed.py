@@ -1,8 +1,7 @@
-"""`withhold bench codebook-speed`: seconds of a fit beside `mass`, and how they grow."""
+"""`withhold bench codebook-speed`: seconds of a fit, compared with `mass`, and their growth."""
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from dataclasses import asdict, dataclass, field
@@ -12,11 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from withhold.bench.apart import Apart, fit_apart
+from withhold.bench.fit_in_subprocess import SubprocessFit, fit_in_subprocess
+from withhold.bench.fit_row import row_config
 from withhold.bench.recipe import find_recipe
-from withhold.bench.result import at_most, markdown_table, percent, print_cells
-from withhold.bench.run import row_config
-from withhold.core.atomic import write_bytes
+from withhold.bench.result_table import BenchResult, Cells, at_most, percent
 from withhold.core.progress import Progress
 from withhold.datasets.public import public
 from withhold.learn.nets.device import core_count
@@ -51,83 +49,69 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class CodebookSpeed:
+class CodebookSpeed(BenchResult):
     """Seconds by method; fits of growing data; fits with many classes and codes."""
 
     records: int
     features: int
     cores: int
     seconds: dict[str, float]
-    growth: tuple[Apart, ...]
-    many: tuple[Apart, ...]
+    growth: tuple[SubprocessFit, ...]
+    many: tuple[SubprocessFit, ...]
+    title, command, file = "The speed of codebook", "codebook-speed", "codebook-speed.json"
 
     @property
     def ratio(self) -> float:
         """Seconds of `mass` over those of self-label."""
         return self.seconds["mass"] / self.seconds[OURS]
 
-    def parts(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Title, header and lines of the three tables."""
+    def tables(self) -> list[tuple[str, Cells]]:
+        """Beside `mass`, with growing data, with many codes."""
         ours = self.seconds[OURS]
         base = self.growth[0].seconds
+        beside = [[name, f"{s:.1f}", f"{s / ours:.1f}"] for name, s in self.seconds.items()]
+        growth = ["records", "seconds", "over the first", "memory, GiB", "data, GiB", "floor"]
+        grown = [
+            [f"{g.records:,}", f"{g.seconds:.1f}", f"{g.seconds / base:.2f}",
+             f"{g.gibibytes:.2f}", f"{g.data_gibibytes:.2f}", percent(g.floor),
+             at_most(g.bound), percent(g.useful)]
+            for g in self.growth
+        ]  # fmt: skip
+        coded = [
+            [f"{m.codes:,}", f"{m.seconds:.1f}", f"{m.gibibytes:.2f}", f"{m.data_gibibytes:.3f}"]
+            for m in self.many
+        ]
+        first = self.many[0]
+        size = f"{self.records:,} x {self.features:,}, {self.cores} cores"
         return [
-            (
-                f"Seconds of a fit of {self.records:,} x {self.features:,}, {self.cores} cores",
-                ["method", "seconds", "over self-label"],
-                [[name, f"{s:.1f}", f"{s / ours:.1f}"] for name, s in self.seconds.items()],
-            ),
+            (f"Seconds of a fit of {size}", (["method", "seconds", "over self-label"], beside)),
             (
                 f"Growth with the records, {self.growth[0].features} features",
-                ["records", "seconds", "over the first", "memory, GiB", "data, GiB", "floor",
-                 "certificate", USEFUL],
-                [
-                    [f"{g.records:,}", f"{g.seconds:.1f}", f"{g.seconds / base:.2f}",
-                     f"{g.gibibytes:.2f}", f"{g.data_gibibytes:.2f}", percent(g.floor),
-                     at_most(g.bound), percent(g.useful)]
-                    for g in self.growth
-                ],
+                ([*growth, "certificate", USEFUL], grown),
             ),
             (
-                f"{self.many[0].classes:,} classes, {self.many[0].records:,} records of"
-                f" {self.many[0].features} features",
-                ["codes", "seconds", "memory, GiB", "data, GiB"],
-                [
-                    [f"{m.codes:,}", f"{m.seconds:.1f}", f"{m.gibibytes:.2f}",
-                     f"{m.data_gibibytes:.3f}"]
-                    for m in self.many
-                ],
+                f"{first.classes:,} classes, {first.records:,} records of {first.features}"
+                " features",
+                (["codes", "seconds", "memory, GiB", "data, GiB"], coded),
             ),
-        ]  # fmt: skip
+        ]
 
     @property
     def legend(self) -> str:
         """What the tables show, and what was aimed at."""
         return (
             f"mass, with its pre-training, takes {self.ratio:.1f} times as long as self-label (aim:"
-            f" at least 5), which takes {self.seconds[OURS]:.1f} s (aim: at most 30). The fit alone"
-            " is timed, without its certificate; of the solvers the median of several fits."
-            " memory: the peak of resident memory beyond the data, each fit in a process of its"
-            f" own. certificate: at most so much of {SUPPRESS} is read from one record, in %;"
-            f" {USEFUL}: what the best table from codes to classes reads, in %; both on test takes"
-            " that are the same for all. codes: those that were kept."
+            f" at least 5), which takes {self.seconds[OURS]:.1f} s (aim: at most 30). Only the fit"
+            " is timed, without its certificate; codebook has the median of several fits. memory:"
+            " the peak of resident memory beyond the data, each fit in a fresh process."
+            f" certificate: no attacker reads more of {SUPPRESS} from one record, in %; {USEFUL}:"
+            " what the best table from codes to classes reads, in %. Both are on the same test"
+            " records in every line. codes: those that were kept."
         )
 
-    def to_markdown(self) -> str:
-        """The tables as Markdown."""
-        tables = [f"#### {title}\n\n{markdown_table(h, lines)}" for title, h, lines in self.parts()]
-        body = "\n\n".join(tables)
-        return f"`withhold bench codebook-speed`\n\n{body}\n\n{self.legend}\n"
-
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
+        """All figures, for a program."""
         return asdict(self) | {"ratio": self.ratio}
-
-    def print(self) -> None:
-        """The tables in a terminal."""
-        *others, last = self.parts()
-        for title, header, lines in others:
-            print_cells(title, header, lines, "")
-        print_cells(*last, self.legend)
 
 
 def measure_codebook_speed(
@@ -142,21 +126,15 @@ def measure_codebook_speed(
         grown = grow(data, times, sizes.directions)
         progress.say(f"growth: {len(grown.part('train')):,} records")
         config = sizes.settings | {"codes": sizes.grown}
-        growth.append(fit_apart(grown, SUPPRESS, config, useful=USEFUL, folder=output))
+        growth.append(fit_in_subprocess(grown, SUPPRESS, config, useful=USEFUL, folder=output))
     crowd = many_people(sizes.classes, sizes.records, sizes.features)
     many = []
     for codes in sizes.codes:
         progress.say(f"{sizes.classes:,} classes, {codes:,} codes")
         config = sizes.settings | {"codes": codes}
-        many.append(fit_apart(crowd, "label", config, folder=output))
-    fitted = data.part("train")
-    result = CodebookSpeed(
-        len(fitted), data.dimension, core_count(), seconds, tuple(growth), tuple(many)
-    )
-    text = json.dumps(result.to_dict(), indent=1)
-    write_bytes(output / "codebook-speed.json", text.encode() + b"\n")
-    write_bytes(output / "table.md", result.to_markdown().encode())
-    return result
+        many.append(fit_in_subprocess(crowd, "label", config, folder=output))
+    size = (len(data.part("train")), data.dimension, core_count())
+    return CodebookSpeed(*size, seconds, tuple(growth), tuple(many)).write(output)
 
 
 def _beside_mass(data: Dataset, sizes: Sizes, progress: Progress) -> dict[str, float]:

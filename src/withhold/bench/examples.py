@@ -1,4 +1,4 @@
-"""One picture of what every anonymiser makes of the same few images."""
+"""One picture that shows the same few images after every anonymiser."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from withhold.records.readers import open_media
 from withhold.records.samples import ByteArray, Picture
 
 SIDE, MARGIN = 96, 4
-EVERY = 7  # of the set's first images, so that they are not all of one person
+EVERY = 7  # take every seventh image, so that they are not all of one person
 
 
 def draw_examples(
@@ -46,7 +46,7 @@ def draw_examples(
 
 
 def _pictures(file: MediaFile, wanted: Sequence[int]) -> dict[int, ByteArray]:
-    """Squares of the records of these numbers."""
+    """The images with these record numbers, as squares."""
     found = {}
     for item in open_media(file.path, file.kind, column=file.column).items():
         record = item.labels[RECORD]

@@ -1,7 +1,7 @@
 """Releases that Withhold did not make, as files for `withhold audit ORIGINAL RELEASE`.
 
-Each is made from the file of the original by somebody else's means and none of ours, and its
-records are in another order: they are matched by their id.
+Each is made from the file of the original with other tools than ours. Its records are in another
+order and are matched by their id.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from withhold.records.dataset import Dataset
 
 KEY = "id"
 FACES = 6000
-BLUR_SIGMA = 3.0  # pixels: of a wave of 8 pixels, a quarter of the picture, 6 % is left
+BLUR_SIGMA = 3.0  # pixels; leaves 6 % of a wave of 8 pixels, a quarter of the picture
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ def _faces(folder: Path, progress: Progress) -> External:
 
 
 def remove_correlation(original: Path, release: Path, sensitive: list[str]) -> None:
-    """Release the features `f_*` with what is linear in the sensitive columns subtracted.
+    """Release the features `f_*` without the part that is linear in the sensitive columns.
 
-    With `fairlearn` and `pandas` alone. The sensitive columns are given one-hot, since a class
-    number means nothing to a regression; fairlearn takes them out of what it gives back, so that
-    the release has the features of the original and no other column but the id.
+    Uses `fairlearn` and `pandas` only. The sensitive columns are one-hot, because class numbers
+    mean nothing to a regression. Fairlearn drops them from its output, so the release has the
+    features of the original and the id.
     """
     try:
         import pandas as pd
@@ -113,10 +113,9 @@ def remove_correlation(original: Path, release: Path, sensitive: list[str]) -> N
 
 
 def blur(original: Path, release: Path) -> None:
-    """Release the pictures x blurred, with `scipy` and `pyarrow` alone.
+    """Release the pictures x blurred, with `scipy` and `pyarrow` only.
 
-    Values are rounded as a picture file rounds them: a blur that is stored in full precision can
-    be undone.
+    Values are rounded as in a picture file: a blur stored in full precision can be undone.
     """
     from scipy.ndimage import gaussian_filter
 

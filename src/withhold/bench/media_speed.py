@@ -1,17 +1,14 @@
 """`withhold bench media-speed`: extraction against bare decoding and forward passes, and memory.
 
-Both sides do the same work on the same files in the same run, in turns: the bare one in a plain
+Both sides do the same work on the same files, in turns within one run: the bare side in a plain
 loop, ours with its threads, its order, its parts on disk and its Parquet. Memory is the peak of a
-process of its own that extracts from so many files, and from ten times as many.
+fresh process that extracts from a number of files, and from ten times as many.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import statistics
-import subprocess
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from withhold.bench.result import markdown_table, print_cells
-from withhold.core.atomic import write_bytes
-from withhold.core.errors import UserError
+from withhold.bench.process_memory import figure_of, need_proc
+from withhold.bench.result_table import BenchResult, Cells
 from withhold.core.progress import Progress, Silent
 from withhold.media.encode import encode
 from withhold.media.extract import Job, plan
@@ -47,8 +43,7 @@ from withhold.media.extract import plan
 from withhold.media.to_file import extract_to
 from withhold.core.progress import Silent
 extract_to(plan(sys.argv[1], extractor=sys.argv[2]), Path(sys.argv[3]), progress=Silent())
-lines = open("/proc/self/status").read().splitlines()
-print(next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")))
+print(peak() / 2**20)
 """
 
 
@@ -69,7 +64,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Held:
-    """Peak memory in MB of an extraction from so many files, and from ten times as many."""
+    """Peak memory in MB of an extraction from `files` files, and from ten times as many."""
 
     extractor: str
     files: int
@@ -78,14 +73,20 @@ class Held:
 
 
 @dataclass(frozen=True)
-class MediaSpeedResult:
+class MediaSpeedResult(BenchResult):
     """Every case."""
 
     timed: tuple[Timed, ...]
     held: tuple[Held, ...]
+    title, command, file = "Extraction", "media-speed", "speed.json"
+    legend = (
+        "bare: decode, prepare and forward in a plain loop, same batches. Aim of the ratio: at"
+        " least 0.8. peak MB: resident memory of a process that extracts from 300 files, and from"
+        " 3,000."
+    )
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and lines as text."""
+    def cells(self) -> Cells:
+        """A line for each extractor."""
         header = ["extractor", "files", "bare, files/s", "withhold extract, files/s", "ratio",
                   "peak MB", "of 10 x files"]  # fmt: skip
         held = {h.extractor: h for h in self.held}
@@ -97,24 +98,10 @@ class MediaSpeedResult:
             lines.append([t.extractor, f"{t.files:,}", *figures, *peaks])
         return header, lines
 
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        return f"`withhold bench media-speed`\n\n{markdown_table(*self.cells())}\n\n{LEGEND}\n"
-
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
+        """All figures, for a program."""
         timed = [asdict(t) | {"ratio": t.ratio} for t in self.timed]
         return {"timed": timed, "held": [asdict(h) for h in self.held]}
-
-    def print(self) -> None:
-        """The table in a terminal."""
-        print_cells("Extraction", *self.cells(), LEGEND)
-
-
-LEGEND = (
-    "bare: decode, prepare and forward in a plain loop, same batches; aim of the ratio: 0.8 or"
-    " more. peak MB: resident memory of a process that extracts from 300 files, and from 3,000."
-)
 
 
 def measure_media_speed(
@@ -125,8 +112,8 @@ def measure_media_speed(
     memory: tuple[tuple[str, int], ...] = MEMORY,
 ) -> MediaSpeedResult:
     """Make files, time both sides, measure memory, delete the files."""
-    if memory and not Path("/proc/self/status").exists():
-        raise UserError("bench media-speed reads /proc/self/status, which this system has not")
+    if memory:
+        need_proc("status")
     work = output / "made"
     try:
         timed = []
@@ -140,10 +127,7 @@ def measure_media_speed(
             held.append(Held(name, files, few, many))
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    result = MediaSpeedResult(tuple(timed), tuple(held))
-    write_bytes(output / "speed.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
-    write_bytes(output / "table.md", result.to_markdown().encode())
-    return result
+    return MediaSpeedResult(tuple(timed), tuple(held)).write(output)
 
 
 def _timed(name: str, settings: dict[str, Any], files: int, work: Path) -> Timed:
@@ -164,7 +148,7 @@ def _timed(name: str, settings: dict[str, Any], files: int, work: Path) -> Timed
 
 
 def _bare(job: Job, most: int | None = None) -> None:
-    """What nobody can do without: decode, prepare, forward."""
+    """The least that an extraction must do: decode, prepare, forward."""
     held = []
     for place, item in enumerate(job.collection.items()):
         if place == most:
@@ -178,13 +162,11 @@ def _bare(job: Job, most: int | None = None) -> None:
 
 
 def _peak(name: str, files: int, work: Path) -> float:
-    """Peak memory in MB of an extraction in a process of its own."""
+    """Peak memory in MB of an extraction in a fresh process."""
     from withhold.media.extractors.registry import extractor_type
 
     folder = _made(extractor_type(name).kind, files, work)
-    command = [sys.executable, "-c", _EXTRACT, str(folder), name, str(work / "peak.parquet")]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return float(done.stdout)
+    return figure_of(_EXTRACT, folder, name, work / "peak.parquet")
 
 
 def _made(kind: Kind, files: int, work: Path) -> Path:

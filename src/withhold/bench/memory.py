@@ -1,30 +1,23 @@
-"""`withhold bench memory`: the memory that reading a large dataset takes, over its size."""
+"""`withhold bench memory`: peak memory of reading a large dataset, relative to its size."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from withhold.core.atomic import write_bytes
-from withhold.core.errors import UserError
+from withhold.bench.process_memory import figure_of, need_proc
+from withhold.bench.result_table import BenchResult, Cells
 from withhold.core.progress import Progress
 from withhold.records.files import open_sink
 
 RECORDS, FEATURES = 1_000_000, 512
 
-# Run in a process of its own: the peak of this one would be that of writing the file.
 _READ = """
 import sys
 from withhold.records.dataset import Dataset
-def peak():
-    lines = open("/proc/self/status").read().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 before = peak()
 data = Dataset.read(sys.argv[1], features=sys.argv[2])
 print((peak() - before) / data.x.nbytes)
@@ -32,47 +25,41 @@ print((peak() - before) / data.x.nbytes)
 
 
 @dataclass(frozen=True)
-class MemoryResult:
+class MemoryResult(BenchResult):
     """Peak resident memory of a read, less that of the imports, over the size of the features."""
 
     records: int
     features: int
     list_column: float
     wide_columns: float
+    command, file = "memory", "memory.json"
+    legend = "Peak memory over the size of the data. Aim: at most 1.3."
 
-    def to_dict(self) -> dict[str, float]:
-        """Everything, for a machine."""
-        return asdict(self)
+    @property
+    def title(self) -> str:
+        """The size of the data."""
+        return f"Memory of reading {self.records:,} x {self.features} float32"
 
-    def print(self) -> None:
-        """The figures in a terminal."""
-        print(
-            f"reading {self.records:,} x {self.features} float32 takes {self.list_column:.2f} times"
-            f" its size (one list column), {self.wide_columns:.2f} times (wide columns);"
-            " aim: at most 1.3"
-        )
+    def cells(self) -> Cells:
+        """A line for each layout of the file."""
+        ratios = {"one list column": self.list_column, "wide columns": self.wide_columns}
+        return ["layout", "times its size"], [[name, f"{r:.2f}"] for name, r in ratios.items()]
 
 
 def measure_memory(
     output: Path, *, progress: Progress, records: int = RECORDS, features: int = FEATURES
 ) -> MemoryResult:
     """Write both layouts to `output`, read each in a fresh process, delete them."""
-    if not Path("/proc/self/status").exists():
-        raise UserError("bench memory reads /proc/self/status, which this system does not have")
-    ratios = {}
-    for kind in ("list", "wide"):
+    need_proc("status")
+    ratios = []
+    for kind, spec in (("list", "x"), ("wide", "f_*")):
         path = output / f"memory-{kind}.parquet"
         try:
             _write(path, kind, records, features, progress)
-            spec = "x" if kind == "list" else "f_*"
-            command = [sys.executable, "-c", _READ, str(path), spec]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
-            ratios[kind] = float(done.stdout)
+            ratios.append(figure_of(_READ, path, spec))
         finally:
             path.unlink(missing_ok=True)
-    result = MemoryResult(records, features, ratios["list"], ratios["wide"])
-    write_bytes(output / "memory.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
-    return result
+    return MemoryResult(records, features, *ratios).write(output)
 
 
 def _write(path: Path, kind: str, records: int, features: int, progress: Progress) -> None:

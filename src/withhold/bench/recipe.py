@@ -1,4 +1,4 @@
-"""A recipe: a YAML file that says what to fit, what to measure and what the paper found."""
+"""A recipe: a YAML file with what to fit, what to measure and what the paper found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.settings import read_settings
 
 
-class Row(BaseModel):
+class RecipeRow(BaseModel):
     """One line of a table: a fit and its roles. Without `suppress` it is the original data."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -27,7 +27,7 @@ class Row(BaseModel):
     paper: dict[str, float] = Field(
         default_factory=dict, description="the paper's figures in %, by column"
     )
-    paper_note: str = Field("", description="the paper's figures where its columns are others")
+    paper_note: str = Field("", description="the paper's figures if its columns differ from ours")
 
 
 class Extracted(BaseModel):
@@ -46,7 +46,7 @@ class Extracted(BaseModel):
 
 
 class Recipe(BaseModel):
-    """A table: rows share data, method and settings, and differ in what they say."""
+    """A table: its rows share data, method and settings unless a row has its own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,7 +63,7 @@ class Recipe(BaseModel):
     seed: int = 0
     config: dict[str, Any] = Field(default_factory=dict)
     measure: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: tuple[RecipeRow, ...] = ()
     ladder: Literal["full", "strong"] = Field(
         "full", description="attackers of `certified`: all of them, or trees and a network"
     )

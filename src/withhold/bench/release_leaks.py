@@ -1,26 +1,24 @@
-"""Leaks that are planted in whole releases: rows, columns, precision. Found or not, and by what."""
+"""Leaks planted in whole releases (rows, columns, precision): does the audit find them, and how?"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.pool import run_all
-from withhold.bench.result import markdown_table, print_cells
-from withhold.core.atomic import write_bytes
+from withhold.bench.result_table import BenchResult, Cells, percent, with_spread
+from withhold.bench.row_cache import keep_row, row_folder, row_key
 from withhold.core.progress import Progress
 from withhold.datasets.worlds.leaky import LEAKY, LeakyRelease, harmless
 from withhold.records.dataset import Dataset
-from withhold.records.files import open_sink
 
 SEEDS = (11, 12, 13)  # the worlds were set up with others
 CONTROLS = 60  # releases without a leak
@@ -40,26 +38,27 @@ class ReleaseLeak:
 
 
 @dataclass(frozen=True)
-class ReleaseLeaksResult:
-    """Every leak in every seed, and the false alarms of releases without one."""
+class ReleaseLeaksResult(BenchResult):
+    """Every leak in every seed, and the false alarms of releases without a leak."""
 
     leaks: tuple[tuple[ReleaseLeak, ...], ...]  # by leak and seed
     alarms: int
+    title, command = "Leaks planted in whole releases", "release-leaks"
+    file = "release-leaks.json"
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and lines, in %."""
+    def cells(self) -> Cells:
+        """A line for each leak, in %."""
         header = ["leak in a release", "Bayes", "found", "read", "floor", "tier", "by"]
         lines = []
         for draws in self.leaks:
             found = [d for d in draws if d.found]
-            read = [100 * d.accuracy for d in draws]
             lines.append(
                 [
                     draws[0].name,
-                    f"{100 * np.mean([d.bayes for d in draws]):.1f}",
+                    percent(sum(d.bayes for d in draws) / len(draws)),
                     f"{len(found)} of {len(draws)}",
-                    f"{np.mean(read):.1f} ± {np.std(read):.1f}",
-                    f"{100 * np.mean([d.floor for d in draws]):.1f}",
+                    with_spread([d.accuracy for d in draws]),
+                    percent(sum(d.floor for d in draws) / len(draws)),
                     ", ".join(dict.fromkeys(d.tier for d in found)),
                     ", ".join(dict.fromkeys(d.attacker for d in found)),
                 ]
@@ -68,50 +67,32 @@ class ReleaseLeaksResult:
 
     @property
     def legend(self) -> str:
-        """What the figures are."""
+        """What the columns mean."""
         return (
-            f"4,000 x 16 each, the whole audit; accuracy in %, mean and standard deviation of"
+            f"4,000 x 16 each, the whole audit; accuracy in %, mean ± standard deviation of"
             f" {len(SEEDS)} seeds, of the tier that reads most. Bayes: the best attacker with the"
             f" whole file. Of {CONTROLS} releases with six harmless columns and no leak"
             f" {self.alarms} were called readable."
         )
 
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        table = markdown_table(*self.cells(), left=1)
-        return f"`withhold bench release-leaks`\n\n{table}\n\n{self.legend}\n"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
-        return asdict(self)
-
-    def print(self) -> None:
-        """The table in a terminal."""
-        print_cells("Leaks planted in whole releases", *self.cells(), self.legend)
-
 
 def measure_release_leaks(output: Path, *, progress: Progress) -> ReleaseLeaksResult:
-    """The whole audit of every leaky release; one that was measured before is not again."""
-    leaks = []
-    for name, make in LEAKY.items():
-        draws = []
-        for seed in SEEDS:
-            saved = output / f"{name}-{seed}.json"
-            if not saved.exists():
-                progress.say(f"leak in a release: {name}, seed {seed}")
-                one = measure_one(name, make, seed=seed, progress=progress)
-                write_bytes(saved, json.dumps(asdict(one), indent=1).encode())
-            draws.append(ReleaseLeak(**json.loads(saved.read_text())))
-        leaks.append(tuple(draws))
+    """The whole audit of every leaky release, or resume after an interruption."""
+
+    def draw(name: str, seed: int) -> ReleaseLeak:
+        def measure() -> dict[str, Any]:
+            progress.say(f"leak in a release: {name}, seed {seed}")
+            return asdict(measure_one(name, LEAKY[name], seed=seed, progress=progress))
+
+        folder = row_folder(output, f"{name} {seed}")
+        return ReleaseLeak(**keep_row(folder, row_key([name, seed]), measure))
+
+    leaks = tuple(tuple(draw(name, seed) for seed in SEEDS) for name in LEAKY)
     with progress.stage("releases without a leak", CONTROLS * 3) as stage:
         tasks = [(3.0, seed) for seed in range(CONTROLS)]
         said = run_all(harmless_alarm, tasks, workers=None, stage=stage)
         alarms = sum(found for _, found in said)
-    result = ReleaseLeaksResult(tuple(leaks), alarms)
-    text = json.dumps(result.to_dict(), indent=1).encode() + b"\n"
-    write_bytes(output / "release-leaks.json", text)
-    write_bytes(output / "table.md", result.to_markdown().encode())
-    return result
+    return ReleaseLeaksResult(leaks, alarms).write(output)
 
 
 def measure_one(
@@ -127,13 +108,12 @@ def measure_one(
     a = audit_of(made, seed=seed, quick=quick, progress=progress)
     tier = a.tiers[a.worst_tier]
     where = a.column.column if a.worst_tier == "column" and a.column is not None else ""
-    by = getattr(tier, "attacker", "")
     return ReleaseLeak(
         name.replace("_", " "),
         made.bayes,
         a.readable,
         f"{a.worst_tier} {where}".strip(),
-        by,
+        getattr(tier, "attacker", ""),
         tier.accuracy,
         a.floor_of(a.worst_tier),
     )
@@ -151,14 +131,12 @@ def audit_of(
     original = Dataset.from_arrays(made.original, made.attributes)
     features = pa.FixedSizeListArray.from_arrays(made.release.ravel(), made.release.shape[1])
     table = pa.table({"x": features})
-    for name in () if made.columns is None else made.columns.column_names:
-        assert made.columns is not None
-        table = table.append_column(name, made.columns[name])
+    if made.columns is not None:
+        for name in made.columns.column_names:
+            table = table.append_column(name, made.columns[name])
     with TemporaryDirectory() as folder:
         path = Path(folder) / "release.parquet"
-        with open_sink(path, table.schema) as sink:
-            for batch in table.to_batches():
-                sink.write(batch)
+        pq.write_table(table, path)
         return evaluate(
             original,
             Dataset.read(path),

@@ -1,8 +1,8 @@
-"""What others would audit the same data with: two probes, and the attacks of ART.
+"""Other tools for the same audit: two probes, and the attacks of ART.
 
-ART is the Adversarial Robustness Toolbox, an optional package. Of its attribute inference attacks
-the *baseline* ones are the counterpart of our informed attacker: they learn the attacked column
-from the other columns of the table, and ask no model. They run with ART's own settings.
+ART is the Adversarial Robustness Toolbox, an optional package. Its *baseline* attribute inference
+attacks correspond to our informed attacker: they learn the attacked column from the other columns
+of the table and query no model. They run with ART's own settings.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def logistic_probe(x_train: FloatArray, codes: Codes, x_test: FloatArray, seed: 
 
 
 def one_mlp(x_train: FloatArray, codes: Codes, x_test: FloatArray, seed: int) -> Codes:
-    """scikit-learn's multi-layer perceptron, as it comes, on standardised features."""
+    """scikit-learn's multi-layer perceptron with its defaults, on standardised features."""
     from sklearn.neural_network import MLPClassifier
 
     train, test = _standardised(x_train, x_test)
-    with _without_warnings():  # it says that 200 epochs were too few, and its user goes on
+    with _without_warnings():  # it warns that 200 epochs were too few; users go on
         return np.asarray(
             MLPClassifier(random_state=seed).fit(train, codes).predict(test), np.int64
         )
@@ -53,9 +53,9 @@ def art_baseline(
 ) -> Codes:
     """ART's `AttributeInferenceBaseline` with one of `ART_MODELS`, on standardised features.
 
-    ART wants a table in which the attacked attribute is one of the columns: here the last, as an
-    integer. Its forest, tree and neighbours learn one column a class, and where they name no
-    class at all ART answers the first one; that is left as it is.
+    ART needs a table that has the attacked attribute as a column: here the last, as an integer. Its
+    forest, tree and neighbours learn one column per class. If they name no class, ART answers the
+    first one; we leave that as it is.
     """
     try:
         from art.attacks.inference.attribute_inference.baseline import AttributeInferenceBaseline
@@ -84,7 +84,7 @@ def missing(package: str, needed_by: str) -> UserError:
 
 
 def _standardised(train: FloatArray, test: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both with the mean and deviation of the first; a constant feature stays constant."""
+    """Both scaled by the mean and deviation of the first; a constant feature stays constant."""
     mean, deviation = train.mean(0, np.float64), train.std(0, np.float64)
     # A constant float32 column can have a deviation of a rounding error, which is no scale.
     deviation[deviation <= 1e-6 * np.abs(mean)] = 1.0
@@ -94,7 +94,7 @@ def _standardised(train: FloatArray, test: FloatArray) -> tuple[FloatArray, Floa
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """No word of fits that did not converge, nor of what ART asks for that is deprecated."""
+    """Ignore warnings about fits that did not converge and about deprecated calls in ART."""
     with warnings.catch_warnings():
         for category in (UserWarning, FutureWarning):
             warnings.simplefilter("ignore", category)

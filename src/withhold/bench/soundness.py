@@ -1,13 +1,12 @@
-"""`withhold bench soundness`: over generated worlds, how often is a certificate wrong?
+"""`withhold bench soundness`: how often is a certificate wrong, over generated worlds?
 
-Every world goes the way of a user's data: a bundle, `certify`, `release_dataset`. Two claims are
-judged. Of *later* records: the truth of the population may exceed the stated bound in 5 % of
-worlds. Of the *given* release: no attack on the released rows may exceed its bound, ever.
+Every world is treated like a user's data: a bundle, `certify`, `release_dataset`. Two claims are
+checked. For *later* records, the truth of the population may exceed the stated bound in 5 % of
+worlds. For the *given* release, no attack on the released rows may ever exceed its bound.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -20,8 +19,8 @@ import numpy.typing as npt
 
 from withhold.audit.pool import run_all
 from withhold.bench.release_worlds import KINDS, SECRET, ReleaseWorld
-from withhold.certificate.linked import linked_rate
-from withhold.core.atomic import write_bytes
+from withhold.bench.result_table import BenchResult, Cells
+from withhold.certificate.linked_bound import linked_rate
 from withhold.core.progress import Progress
 from withhold.release.dataset import ReleasedDataset, release_dataset
 
@@ -34,8 +33,8 @@ Judged = tuple[str, float, float]  # claim, truth or attack, bound
 
 
 @dataclass(frozen=True)
-class Row:
-    """One claim over all worlds of a kind: how often it was wrong, and by how much it was high."""
+class SoundnessRow:
+    """One claim over all worlds of a kind: how often it was wrong, and how far it was too high."""
 
     kind: str
     claim: str
@@ -56,19 +55,28 @@ class Row:
 
 
 @dataclass(frozen=True)
-class SoundnessResult:
+class SoundnessResult(BenchResult):
     """Every claim in every kind of world."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[SoundnessRow, ...]
     seconds: float
+    title, command, file = "The soundness of the certificate", "soundness", "soundness.json"
+    left = 2
+    legend = (
+        "later: the true success of the best attacker on later records may exceed the stated bound"
+        f" in {100 * (1 - CONFIDENCE):.0f} % of worlds. given: attacks on the released rows, by"
+        " someone who knows the labels and the table of classes by codes, never exceed their bound."
+        " slack: bound less truth, in points. Worlds: Gaussian classes; 2 to 200 distinct records;"
+        " people with several records; 40 to 400 records that are really fitted."
+    )
 
     @property
     def sound(self) -> bool:
         """Whether every promise was kept."""
         return all(row.kept for row in self.rows)
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and lines."""
+    def cells(self) -> Cells:
+        """A line for each claim in each kind of world."""
         header = ["world", "claim", "worlds", "bound exceeded", "mean slack", "says nothing"]
         lines = [
             [
@@ -83,33 +91,9 @@ class SoundnessResult:
         ]
         return header, lines
 
-    @property
-    def legend(self) -> str:
-        """What the table shows."""
-        return (
-            "later: the true success of the best attacker of records to come may exceed the stated"
-            f" bound in {100 * (1 - CONFIDENCE):.0f} % of worlds. given: attacks on the released"
-            " rows themselves, with the labels and the table of classes by codes, never exceed"
-            " theirs. Slack: bound less truth, in points. Worlds: Gaussian classes; 2 to 200"
-            " distinct records; people with several records; 40 to 400 records, fitted for real."
-        )
-
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        header, lines = self.cells()
-        rule = ["---", "---"] + ["---:"] * (len(header) - 2)
-        body = "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
-        return f"`withhold bench soundness`\n\n{body}\n\n{self.legend}\n"
-
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
+        """All figures, for a program."""
         return asdict(self) | {"confidence": CONFIDENCE, "sound": self.sound}
-
-    def print(self) -> None:
-        """The table in a terminal."""
-        from withhold.bench.result import print_cells
-
-        print_cells("The soundness of the certificate", *self.cells(), self.legend, left=2)
 
 
 def measure_soundness(output: Path, *, progress: Progress) -> SoundnessResult:
@@ -124,10 +108,7 @@ def measure_soundness(output: Path, *, progress: Progress) -> SoundnessResult:
                 for claim, truth, bound in judged:
                     found.setdefault(claim, []).append((truth, bound))
         rows += [_row(kind, claim, np.asarray(pairs)) for claim, pairs in found.items()]
-    result = SoundnessResult(tuple(rows), time.monotonic() - started)
-    write_bytes(output / "soundness.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
-    write_bytes(output / "table.md", result.to_markdown().encode())
-    return result
+    return SoundnessResult(tuple(rows), time.monotonic() - started).write(output)
 
 
 def judge(kind: str, seed: int) -> list[Judged]:
@@ -175,9 +156,9 @@ def _eliminate(table: npt.NDArray[np.int64], known: int, rng: np.random.Generato
     return float(left.reshape(table.shape).max(axis=0).sum() / max(left.sum(), 1))
 
 
-def _row(kind: str, claim: str, pairs: npt.NDArray[np.float64]) -> Row:
+def _row(kind: str, claim: str, pairs: npt.NDArray[np.float64]) -> SoundnessRow:
     truth, bound = pairs[:, 0], pairs[:, 1]
-    return Row(
+    return SoundnessRow(
         kind,
         claim,
         len(pairs),

@@ -1,25 +1,25 @@
 """`withhold bench speed`: our training step and transform against their bare matrix products.
 
-Machines are noisy, so what is measured together is compared: ratios inside one run, the two sides
-taken in turns, and the median of many turns.
+Machines are noisy, so only figures of one run are compared: the two sides take turns, and their
+medians over many turns give the ratio.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from withhold.bench.keys import bench_key
-from withhold.core.atomic import write_bytes
+from withhold.bench.fit_row import bench_key
+from withhold.bench.result_table import BenchResult, Cells
 from withhold.core.progress import Progress
 from withhold.learn.losses.similarity import Similarity
 from withhold.learn.nets.attribute_net import AttributeNet
@@ -37,13 +37,15 @@ CLASSES = (60, 10, 16, 2)
 
 
 @dataclass(frozen=True)
-class SpeedResult:
+class SpeedResult(BenchResult):
     """Medians in milliseconds and records a second, and their ratios."""
 
     step: dict[int, tuple[float, float]]
     rule_threads: int
     transform_rows: float
     forward_rows: float
+    title = f"A training step of mass, {BATCH} x {DIMENSION}, 4 attributes and r*"
+    command, file = "speed", "speed.json"
 
     @property
     def step_ratio(self) -> float:
@@ -56,36 +58,32 @@ class SpeedResult:
         """Records a second of transform over those of a bare forward pass."""
         return self.transform_rows / self.forward_rows
 
-    def to_dict(self) -> dict[str, object]:
-        """Everything, for a machine."""
-        return asdict(self) | {
-            "step_ratio": self.step_ratio,
-            "transform_ratio": self.transform_ratio,
-        }
+    def cells(self) -> Cells:
+        """A line for each number of threads."""
+        lines = [
+            [str(count), f"{step:.1f} ms", f"{bare:.1f} ms", f"{step / bare:.2f}"]
+            for count, (step, bare) in self.step.items()
+        ]
+        return ["threads", "step", "its matrix products", "ratio"], lines
 
-    def print(self) -> None:
-        """The figures in a terminal."""
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table(title=f"a training step of mass, {BATCH} x {DIMENSION}, 4 attributes and r*")
-        for name in ("threads", "step", "its matrix products", "ratio"):
-            table.add_column(name, justify="right")
-        for count, (step, bare) in self.step.items():
-            table.add_row(str(count), f"{step:.1f} ms", f"{bare:.1f} ms", f"{step / bare:.2f}")
-        console = Console()
-        console.print(table)
-        console.print(
-            f"step at the threads we use ({self.rule_threads}) over the best bare products:"
-            f" {self.step_ratio:.2f} (aim: at most 1.6)\n"
-            f"transform {self.transform_rows:,.0f} records/s, bare forward pass"
-            f" {self.forward_rows:,.0f} records/s: {self.transform_ratio:.2f} (aim: at least 0.8)",
-            highlight=False,
+    @property
+    def legend(self) -> str:
+        """The two ratios, and their aims."""
+        return (
+            f"Our step with the threads that we use ({self.rule_threads}) over the best bare"
+            f" products: {self.step_ratio:.2f} (aim: at most 1.6). transform:"
+            f" {self.transform_rows:,.0f} records/s; bare forward pass: {self.forward_rows:,.0f}"
+            f" records/s; ratio {self.transform_ratio:.2f} (aim: at least 0.8)."
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, for a program."""
+        ratios = {"step_ratio": self.step_ratio, "transform_ratio": self.transform_ratio}
+        return asdict(self) | ratios
 
 
 def measure_speed(output: Path, *, progress: Progress) -> SpeedResult:
-    """Measure, write speed.json to `output`, and return the figures."""
+    """Time both pairs and write the figures to `output`."""
     step, bare = _training_step(), _bare_products()
     found = {}
     with progress.stage("training step", 2):
@@ -97,9 +95,7 @@ def measure_speed(output: Path, *, progress: Progress) -> SpeedResult:
     transform, forward = _transform_pair()
     with progress.stage("transform", 1), threads(rule):
         ours, theirs = _in_turns(transform, forward, turns=15)
-    result = SpeedResult(found, rule, RECORDS / ours, RECORDS / theirs)
-    write_bytes(output / "speed.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
-    return result
+    return SpeedResult(found, rule, RECORDS / ours, RECORDS / theirs).write(output)
 
 
 def _in_turns(
@@ -147,7 +143,7 @@ def _training_step() -> Callable[[], None]:
 
 
 def _bare_products() -> Callable[[], None]:
-    """The matrix products of that step and nothing else, into memory that is there already."""
+    """The matrix products of that step and nothing else, into memory allocated before."""
     products: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def product(rows: int, inner: int, columns: int) -> None:

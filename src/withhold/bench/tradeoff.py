@@ -1,12 +1,11 @@
 """Trade-off curves: what attackers read against what is left to use, all methods in one figure.
 
-`kind: tradeoff`. Every row of the recipe is one point: a method at one place of its dial. Rows
-whose labels begin alike, up to the first comma, are one curve, joined in the order of the rows.
+`kind: tradeoff`. Every row of the recipe is one point: a method with one setting. Rows whose labels
+are equal up to the first comma form one curve, in the order of the rows.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,34 +14,39 @@ from typing import Any
 from withhold.audit.attackers import Attacker, MlpLarge, Nearest, Trees
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
-from withhold.bench.audits import row_key
-from withhold.bench.figure import Curve, Panel, Spot, draw_figure
-from withhold.bench.held_out import held_out
-from withhold.bench.kept import keep_row, row_folder
-from withhold.bench.recipe import Recipe, Row
-from withhold.bench.result import at_most, markdown_table, percent, print_cells
-from withhold.bench.run import row_method, timed_fit
+from withhold.bench.fit_row import (
+    bundle_claims,
+    code_count,
+    fit_row,
+    held_out,
+    labelled_release,
+    row_method,
+    unnamed,
+)
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.result_table import Cells, RecipeResult, at_most, percent
+from withhold.bench.row_cache import cached_rows
+from withhold.bench.tradeoff_figure import Curve, Panel, Spot, draw_figure
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress
 from withhold.datasets.public import public
-from withhold.methods import Channel
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 NETWORK = MlpLarge(epochs=24, patience=5)
-# Trees of many classes take minutes a point: there neighbours stand in for them.
+# With many classes, trees take minutes for each point; nearest neighbours replace them there.
 FEW: tuple[Attacker, ...] = (Trees(), NETWORK)
 MANY: tuple[Attacker, ...] = (Nearest(), NETWORK)
 MOST_CLASSES = 20
 
 
 @dataclass(frozen=True)
-class Point:
-    """A method at one place of its dial. Accuracies are fractions, of the test part.
+class TradeoffPoint:
+    """A method with one setting. Accuracies are fractions, of the test part.
 
-    `attack` is the worse of two: by attackers of the fitted records' release, and (of a release of
-    finitely many codes) by attackers of records never fitted.
+    For a release of finitely many codes, `attack` is the worse of two: attackers trained on the
+    release of the fitted records, and attackers trained on records that were never fitted.
     """
 
     label: str
@@ -64,26 +68,31 @@ class Point:
 
 
 @dataclass(frozen=True)
-class TradeoffResult:
+class TradeoffResult(RecipeResult):
     """Every point of a recipe."""
 
-    recipe: Recipe
-    points: tuple[Point, ...]
     attackers: tuple[str, ...]
+    rows: tuple[TradeoffPoint, ...]
+    figure = "tradeoff.svg"
 
     @property
-    def suppressed(self) -> str:
-        """The attribute that attackers look for."""
-        return suppressed(self.recipe)
+    def points(self) -> tuple[TradeoffPoint, ...]:
+        """The rows of the recipe as points."""
+        return self.rows
+
+    @property
+    def floor(self) -> float:
+        """What guessing gets of the suppressed attribute."""
+        return min(p.floor for p in self.points)
 
     @property
     def useful(self) -> tuple[str, ...]:
-        """The attributes that are to stay readable."""
-        return tuple(n for n in self.recipe.measure if n != self.suppressed)
+        """The attributes that should stay readable."""
+        return tuple(n for n in self.recipe.measure if n != suppressed(self.recipe))
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and lines as text."""
-        header = ["", f"attack: {self.suppressed}", "certificate", *self.useful, "codes", "fit s"]
+    def cells(self) -> Cells:
+        """A line for every point."""
+        header = ["", f"attack: {suppressed(self.recipe)}", "certificate", *self.useful]
         lines = [
             [
                 p.label,
@@ -95,80 +104,55 @@ class TradeoffResult:
             ]
             for p in self.points
         ]
-        return header, lines
+        return [*header, "codes", "fit s"], lines
 
     @property
     def legend(self) -> str:
-        """What the table shows."""
-        first = self.points[0]
-        guesses = ", ".join(f"{n} {percent(first.guess[n])}" for n in self.useful)
+        """What the columns mean."""
+        guesses = ", ".join(f"{n} {percent(self.points[0].guess[n])}" for n in self.useful)
         return (
             f"In %, test part. attack: the best of {' and '.join(self.attackers)}, retrained on the"
-            " release; of a release of finitely many codes the worse of two, trained on the fitted"
-            " records and on others. Without looking, an attacker is right in"
-            f" {percent(min(p.floor for p in self.points))} (the floor). certificate: no attacker"
-            " reads more from one record, at 95 % confidence. The other columns: what the same"
-            f" models read of what is useful; without looking: {guesses}. fit s: seconds of the"
-            " fit, its certificate included."
-        )
-
-    def to_markdown(self) -> str:
-        """The table as Markdown, headed by its command, above the figure."""
-        table = markdown_table(*self.cells())
-        return (
-            f"### {self.recipe.title}\n\n`withhold bench {self.recipe.name}`\n\n"
-            f"![{self.recipe.title}](tradeoff.svg)\n\n{table}\n\n{self.legend}\n"
+            " release. For a release of finitely many codes it is the worse of two: trained on the"
+            " fitted records, and on others. Guessing gets"
+            f" {percent(self.floor)} (the floor). certificate: no attacker reads more from one"
+            " record, at 95 % confidence. The other columns: what the same models read of the"
+            f" useful attributes; guessing gets {guesses}. fit s: seconds of the fit, its"
+            " certificate included."
         )
 
     def to_svg(self) -> str:
-        """The figure, a file of its own."""
-        original = next((p for p in self.points if p.method == "identity"), None)
-        panels = []
-        for name in self.useful:
-            curves: dict[str, list[Point]] = {}
-            for p in self.points:
-                curves.setdefault(p.curve, []).append(p)
-            panels.append(
-                Panel(
-                    name,
-                    tuple(
-                        Curve(
-                            label,
-                            points[0].method,
-                            tuple(
-                                Spot(p.label, p.attack, p.utility[name], p.bound) for p in points
-                            ),
-                        )
-                        for label, points in curves.items()
-                    ),
-                    guess=self.points[0].guess[name],
-                )
-            )
+        """The figure as a standalone file."""
+        original = next((p.attack for p in self.points if p.method == "identity"), None)
+        curves: dict[str, list[TradeoffPoint]] = {}
+        for p in self.points:
+            curves.setdefault(p.curve, []).append(p)
+
+        def curve(label: str, useful: str) -> Curve:
+            spots = (Spot(p.label, p.attack, p.utility[useful], p.bound) for p in curves[label])
+            return Curve(label, curves[label][0].method, tuple(spots))
+
         return draw_figure(
-            panels,
-            title=self.recipe.title,
-            suppressed=self.suppressed,
-            floor=min(p.floor for p in self.points),
-            original=None if original is None else original.attack,
+            [
+                Panel(n, tuple(curve(label, n) for label in curves), self.points[0].guess[n])
+                for n in self.useful
+            ],
+            title=self.title,
+            suppressed=suppressed(self.recipe),
+            floor=self.floor,
+            original=original,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine."""
-        points = [asdict(p) | {"curve": p.curve} for p in self.points]
-        return {
-            "recipe": self.recipe.name,
-            "title": self.recipe.title,
-            "attackers": self.attackers,
-            "points": points,
-        }
-
-    def print(self) -> None:
-        """The table in a terminal."""
-        print_cells(self.recipe.title, *self.cells(), self.legend)
+        """All figures, for a program."""
+        found = super().to_dict() | {"attackers": self.attackers}
+        points = [
+            row | {"curve": p.curve} for row, p in zip(found.pop("rows"), self.points, strict=True)
+        ]
+        return found | {"points": points}
 
 
 def suppressed(recipe: Recipe) -> str:
-    """The attribute that every row suppresses: a figure has one axis for it."""
+    """The attribute that every row suppresses: the figure has one axis for it."""
     names = {row.suppress or recipe.suppress or recipe.measure[0] for row in recipe.rows}
     if len(names) > 1 or "," in next(iter(names)):
         raise UserError(
@@ -179,72 +163,61 @@ def suppressed(recipe: Recipe) -> str:
 
 
 def attackers_for(data: Dataset, recipe: Recipe) -> tuple[Attacker, ...]:
-    """The same for every point of a figure."""
+    """The attackers of every point of a figure."""
     classes = max(len(data.attribute(name).classes) for name in recipe.measure)
     return FEW if classes <= MOST_CLASSES else MANY
 
 
 def run_tradeoff(recipe: Recipe, output: Path, *, progress: Progress) -> TradeoffResult:
-    """Fit and attack every point, or go on where it was interrupted; draw the figure."""
+    """Fit and attack every point, or resume after an interruption; draw the figure."""
     suppressed(recipe)
     data = public(recipe.data, progress=progress)
-    digest = data.digest()
     attackers = attackers_for(data, recipe)
-    points = []
-    for row in recipe.rows:
-        facts = [
-            row.model_dump(mode="json"), recipe.config, recipe.method, recipe.seed, recipe.measure,
-            digest, repr(attackers),
-        ]  # fmt: skip
-        make = partial(_point, recipe, row, data, progress)
-        points.append(Point(**keep_row(row_folder(output, row.label), row_key(facts), make)))
-    result = TradeoffResult(recipe, tuple(points), tuple(a.name for a in attackers))
-    write_bytes(output / "results.json", json.dumps(result.to_dict(), indent=1).encode() + b"\n")
-    write_bytes(output / "table.md", result.to_markdown().encode())
-    write_bytes(output / "tradeoff.svg", result.to_svg().encode())
-    return result
+    make = partial(_point, recipe, data=data, progress=progress)
+    rows = cached_rows(recipe, output, [data.digest(), repr(attackers)], make)
+    points = tuple(TradeoffPoint(**row) for row in rows)
+    result = TradeoffResult(recipe, points, tuple(a.name for a in attackers))
+    write_bytes(output / result.figure, result.to_svg().encode())
+    return result.write(output)
 
 
-def _point(recipe: Recipe, row: Row, data: Dataset, progress: Progress) -> dict[str, Any]:
+def _point(recipe: Recipe, row: RecipeRow, *, data: Dataset, progress: Progress) -> dict[str, Any]:
     progress.say(f"point: {row.label}")
     name = suppressed(recipe)
     roles = Roles.of(name, row.preserve)
-    method = row_method(recipe, row)
-    bundle, seconds = timed_fit(recipe, row, data, roles, progress)
-    # Read inside the house: every label stays, in the order of the data.
-    release = bundle.release(data, keep=data.table.column_names, keep_labels=True, same_order=True)
-    useful = [n for n in recipe.measure if n != name]
-    hidden = [n for n in useful if n not in roles.preserve]
-    found = _read(release, roles, hidden, recipe, progress)
-    other, codes = None, None
-    if isinstance(bundle.modifier, Channel):
+    bundle, seconds = fit_row(recipe, row, data, roles, progress)
+    release = labelled_release(bundle, data)
+    found = _read(release, roles, unnamed(recipe, roles), recipe, progress)
+    codes, other = code_count(bundle), None
+    if codes is not None:
         _, others = held_out(data, release, roles)
-        read = _read(others, Roles.of(name), [], recipe, progress)
-        other, codes = read[name].informed.accuracy, len(bundle.modifier.codes)
-    claims = (bundle.certificate or {}).get("attributes", {})
+        other = _read(others, Roles.of(name), [], recipe, progress)[name].informed.accuracy
+    claims = bundle_claims(bundle)
     fitted = found[name].informed.accuracy
-    point = Point(
-        row.label,
-        method,
-        found[name].floor,
-        fitted if other is None else max(fitted, other),
-        fitted,
-        other,
-        claims[name]["bound"] if name in claims else None,
-        {n: found[n].informed.accuracy for n in useful},
-        {n: found[n].majority for n in useful},
-        codes,
-        round(seconds, 1),
+    useful = {n: a for n, a in found.items() if n != name}
+    return asdict(
+        TradeoffPoint(
+            row.label,
+            row_method(recipe, row),
+            found[name].floor,
+            fitted if other is None else max(fitted, other),
+            fitted,
+            other,
+            claims[name]["bound"] if name in claims else None,
+            {n: a.informed.accuracy for n, a in useful.items()},
+            {n: a.majority for n, a in useful.items()},
+            codes,
+            round(seconds, 1),
+        )
     )
-    return asdict(point)
 
 
 def _read(
     release: Dataset, roles: Roles, hidden: list[str], recipe: Recipe, progress: Progress
 ) -> dict[str, AttributeEvidence]:
-    """What retrained models read of a release, by attribute.
+    """What retrained models read from a release, by attribute.
 
-    Of the release alone: what models of the originals would say of it is no part of the figure.
+    The release is audited alone: the figure does not show models of the originals.
     """
     return evaluate(
         release,

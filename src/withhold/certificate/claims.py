@@ -18,7 +18,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class GroupClaim(Claim):
-    """The same bound for people like these: every group counts as one, however many records."""
+    """The same bound for new people: every group counts once, however many records it has."""
 
     column: str
     groups: int
@@ -30,7 +30,7 @@ class GroupClaim(Claim):
 
 
 class NoGroupClaim(Claim):
-    """Why there is no bound for people like these."""
+    """Why there is no bound for new people."""
 
     reason: str
     records_apply: bool = Field(
@@ -85,12 +85,12 @@ class AttributeClaim(Claim):
 
     @property
     def stated(self) -> float | None:
-        """The bound to state: by group where a group was named, else by record.
+        """The bound to state: by group if a group was named, otherwise by record.
 
-        Never below the floor: the bound is on who sees the code, and whoever knows the preserved
-        labels as well reads the floor without it.
-        None where a group was named and nothing is proved of people like these: records of one
-        person are not independent, so the bound by record does not hold for other people.
+        It is never below the floor: the bound is for an attacker who sees the code, and an attacker
+        who knows the preserved labels reads the floor without it.
+        None if a group was named and nothing is proved about new people: records of one person are
+        not independent, so the bound by record does not hold for other people.
         """
         if isinstance(self.groups, GroupClaim):
             return max(self.groups.bound, self.floor)

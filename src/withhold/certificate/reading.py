@@ -1,4 +1,4 @@
-"""The certificate that a path names: a file of its own, or the one of a bundle."""
+"""Read a certificate from its own file or from a bundle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def read_certificate(path: str | Path, *, key: bytes | str | Path | None = None)
     """From a file that `withhold certify` wrote, or from the folder of a bundle.
 
     `key` is the owner's key (32 bytes, or a file): a certificate that was not signed with it is
-    refused. Without it nobody can check a signature, and a file counts as unsigned.
+    refused. Without a key the signature cannot be checked, and the file counts as unsigned.
     """
     path, secret = Path(path), as_key(key)
     if not path.exists():

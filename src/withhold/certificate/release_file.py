@@ -21,11 +21,12 @@ ASSUMPTIONS = (
     " others.",
     "'linked' is for r rows of one class, drawn at random, and where 'group' names a column also"
     " for r rows of one group (up to 5,000 groups); Monte Carlo error is included. Without one, r"
-    " rows that are known to be of one person may tell more.",
+    " rows that are known to belong to one person may tell more.",
     "'known' is for an attacker who has the labels of a random share of the rows and the table of"
-    " classes by codes. Who also has every other label can subtract, with or without this release.",
+    " classes by codes. An attacker who also has every other label can subtract, with or without"
+    " this release.",
     "'measured' are attacks that were run, not bounds.",
-    "The attacker does not hold the original of the row: who holds it needs no release.",
+    "The attacker does not have the original of the row. Anyone who has it needs no release.",
     "The figures under 'later' are for records that the fit never saw, at their confidence.",
 )
 

@@ -1,4 +1,4 @@
-"""A certificate as a document: written as JSON, read with care, signed under the owner's key."""
+"""A certificate as a document: written as JSON, validated when read, signed by its owner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from withhold.core.errors import UserError
 from withhold.core.safe_read import read_json
 from withhold.core.signature import sign_fields, verify_fields
 
-LARGEST = 64 * 2**20  # bytes of a certificate; a larger file is none of ours
+LARGEST = 64 * 2**20  # bytes; no certificate of ours is larger
 
 
 class Claim(BaseModel):
@@ -26,7 +26,7 @@ class SignedDocument(Claim):
     """A certificate of either kind."""
 
     schema_number: ClassVar[int]
-    made_by: ClassVar[str]  # what to do where a file cannot be used
+    made_by: ClassVar[str]  # what to do if a file cannot be used
 
     signature: str | None = Field(None, description="of all other fields, under the bundle's key")
 
@@ -52,7 +52,7 @@ class SignedDocument(Claim):
 
     @classmethod
     def from_dict(cls, found: Any) -> Self:
-        """What `to_dict` gave; refuses another schema and values that cannot be."""
+        """The document of such a dict; raises `UserError` for another schema or invalid values."""
         if not isinstance(found, dict):
             raise UserError(f"this is not a certificate; {cls.made_by}")
         if found.get("schema") != cls.schema_number:
@@ -65,7 +65,7 @@ class SignedDocument(Claim):
         except ValidationError as error:
             where = ".".join(str(p) for p in error.errors()[0]["loc"])
             raise UserError(
-                f"the certificate is damaged: '{where}' is missing or has a value that cannot be;"
+                f"the certificate is damaged: '{where}' is missing or has an invalid value;"
                 f" {cls.made_by}"
             ) from error
 

@@ -1,4 +1,4 @@
-"""The one thing that is kept of all records: counts of the codes they were given, by class."""
+"""Counts of the codes that records were given, by class: all that a certificate keeps of them."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from withhold.records.attribute import Attribute, combine
 
-JOINT = 1000  # classes of the joint attribute; more would be one a record
+JOINT = 1000  # most classes of the joint attribute; with more, each would have about one record
 
 
 def single(attribute: Attribute) -> list[Attribute]:
@@ -25,6 +25,6 @@ def single(attribute: Attribute) -> list[Attribute]:
 
 
 def together(targets: Sequence[Attribute]) -> Attribute | None:
-    """All of them at once, where there are several that some record carries together."""
+    """All of them as one attribute, if there are several and some record has all of them."""
     joint = combine(targets) if len(targets) > 1 else None
     return joint if joint is not None and len(joint.classes) > 1 else None

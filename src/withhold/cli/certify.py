@@ -95,7 +95,7 @@ def _tell(found: Certificate) -> None:
 
 def _cells(a: AttributeClaim) -> list[str]:
     from withhold.certificate import NoGroupClaim
-    from withhold.certificate.words import at_most
+    from withhold.certificate.claim_wording import at_most
 
     people = "–" if isinstance(a.groups, NoGroupClaim) else at_most(a.groups.bound)
     linked = [at_most(claim.bound) for claim in a.linked.values()]

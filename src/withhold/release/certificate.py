@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from withhold import __version__
 from withhold.bundle.bundle import Bundle
-from withhold.certificate.given import ReleaseTally
+from withhold.certificate.code_digests import digests
+from withhold.certificate.given_release import ReleaseTally
 from withhold.certificate.release_file import ReleaseCertificate, ReleasedFile, attribute_claims
-from withhold.certificate.released import digests
 from withhold.methods import Channel
 from withhold.records.attribute import Attribute
 from withhold.release.policy import Decision, labels_of

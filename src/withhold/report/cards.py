@@ -9,17 +9,17 @@ from markupsafe import Markup
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evidence import Evidence
 from withhold.audit.findings import Tier
-from withhold.report import words
+from withhold.report import wording
+from withhold.report.card_tables import FigureRow, RungRow, Slices, figures, ladder, slices
+from withhold.report.certificate_section import in_short
 from withhold.report.charts import Bar, Point, bars, curve, meter
-from withhold.report.proved import in_short
-from withhold.report.tables import FigureRow, RungRow, Slices, figures, ladder, slices
 
 _TIERS = ("ignorant", "informed", "repeated", "all_rows", "columns", "column", "subgroup")
 
 
 @dataclass(frozen=True)
 class Card:
-    """One attribute. Its place is what ids on the page are made of, never its name."""
+    """One attribute. Ids on the page are made of its index, never of its name."""
 
     index: int
     name: str
@@ -43,13 +43,13 @@ class Card:
     def status(self) -> str:
         """The status in words."""
         if self.found.only_eliminated:
-            return "read by who knows all other labels"
-        return words.STATUS[self.found.status]
+            return "read by someone who knows all other labels"
+        return wording.STATUS[self.found.status]
 
     @property
     def role(self) -> str:
         """The role in words."""
-        return words.ROLE[self.found.role]
+        return wording.ROLE[self.found.role]
 
 
 def cards(evidence: Evidence) -> list[Card]:
@@ -81,9 +81,9 @@ def _card(index: int, name: str, a: AttributeEvidence, *, alone: bool) -> Card:
         name=name,
         found=a,
         tone=tone,
-        sentences=words.sentences(name, a, alone=alone),
+        sentences=wording.sentences(name, a, alone=alone),
         proved=in_short(name, a),
-        kept=words.kept(a, alone=alone),
+        kept=wording.kept(a, alone=alone),
         meter=meter(a.informed.accuracy, before=None if alone else a.original.accuracy),
         bars=_bars(name, a, tone, alone=alone),
         curve=_curve(name, a),
@@ -93,12 +93,12 @@ def _card(index: int, name: str, a: AttributeEvidence, *, alone: bool) -> Card:
         models=ladder(a.models, a.original.attacker, floor=a.floor),
         groups=slices(a.by_group, a),
         classes=slices(a.by_class, a),
-        multilabel=words.multilabel(a),
+        multilabel=wording.multilabel(a),
     )
 
 
 def _tone(a: AttributeEvidence, *, alone: bool) -> str:
-    """The colour: a warning where only somebody with all other labels reads what was suppressed."""
+    """The colour; a warning if only someone who knows all other labels reads the attribute."""
     if a.role == "suppress":
         return "blind" if a.only_eliminated else a.status
     return "blind" if a.destroyed and not alone else "kept"
@@ -113,7 +113,7 @@ def _bars(name: str, a: AttributeEvidence, tone: str, *, alone: bool) -> Markup:
         found = a.tiers.get(tier)
         if found is not None:
             kind = "ignorant" if tier == "ignorant" else f"informed {tone}"
-            label = words.labelled(tier, a, alone=alone)
+            label = wording.labelled(tier, a, alone=alone)
             rows.append(Bar(label, found.accuracy, found.ci, kind))
     return bars(rows, floor=a.floor, majority=a.majority, title=f"Accuracies on {name}")
 

@@ -1,7 +1,6 @@
-"""The headline: may this leave, for what, and under which assumptions.
+"""The headline: may this release leave, for what use, and under which assumptions.
 
-The figure that attacks found and the figure that is proved are both about single records, and both
-are written by `numbers`.
+The figure that attacks found and the figure that is proved are both about single records.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evidence import Evidence
-from withhold.report import words
-from withhold.report.numbers import at_most_percent, percent
+from withhold.report import wording
+from withhold.report.number_format import at_most_percent, percent
 
 _MANY = 4  # attributes or columns that a sentence names
 
@@ -31,7 +30,7 @@ class Headline:
 def headline(evidence: Evidence) -> Headline:
     """What to do with this release, in one or two sentences."""
     if evidence.release is None or not evidence.suppressed:
-        return Headline(words.headline(evidence), _tone(evidence), terms=_terms(evidence))
+        return Headline(wording.headline(evidence), _tone(evidence), terms=_terms(evidence))
     stop = _still_there(evidence) or _unchanged(evidence) or _contradicted(evidence)
     if stop is None:
         stop = _readable(evidence)
@@ -64,7 +63,7 @@ def headline(evidence: Evidence) -> Headline:
 
 
 def proved(a: AttributeEvidence) -> Markup | None:
-    """What is proved of single records, in one sentence; None without a certificate."""
+    """What is proved about single records; None without a certificate."""
     found = a.certificate
     if found is None:
         return None
@@ -74,7 +73,7 @@ def proved(a: AttributeEvidence) -> Markup | None:
     if found.release is not None and found.release.one < 1:
         said.append(
             Markup("Proved: no attacker names it for more than {} of these records.").format(
-                _bold(at_most_percent(found.release.one))
+                wording.bold(at_most_percent(found.release.one))
             )
         )
     if found.stated is None:
@@ -86,7 +85,7 @@ def proved(a: AttributeEvidence) -> Markup | None:
                 " (confidence {:g} %)."
             ).format(
                 _who_says(found.verified, first=not said),
-                _bold(at_most_percent(found.stated)),
+                wording.bold(at_most_percent(found.stated)),
                 100 * found.confidence,
             )
         )
@@ -98,36 +97,36 @@ def proved(a: AttributeEvidence) -> Markup | None:
 
 
 def _who_says(verified: bool, *, first: bool) -> str:
-    """The start of a sentence about later records: nothing here can count them again."""
+    """The start of a sentence about later records, which this audit cannot count again."""
     if not verified:
         return "Its certificate, whose signature was not checked, says: n"
     return "Proved: n" if first else "N"
 
 
 def alarms(evidence: Evidence) -> list[Markup]:
-    """What makes any release unfit to leave, for somebody who never heard of attackers."""
+    """Reasons not to release this that need no knowledge of attackers to understand."""
     said = []
     for column, name in _copies_of(evidence):
         start = (
-            Markup("The column {} is still in the file.").format(_bold(name))
+            Markup("The column {} is still in the file.").format(wording.bold(name))
             if column == name
             else Markup("The column {} says the same as {}: each value stands for one {}.").format(
-                _bold(column), _bold(name), name
+                wording.bold(column), wording.bold(name), name
             )
         )
         said.append(
             Markup(
-                "{} Everybody who opens the file can read it. No attack is needed. Take the column"
-                " out, and make the release again."
+                "{} Anyone who opens the file can read it; no attack is needed. Remove the column"
+                " and make the release again."
             ).format(start)
         )
     for part, one in evidence.copies.items():
         if one.found:
             said.append(
                 Markup(
-                    "{} of the {:,} {} records that were looked at are in the release as they were"
-                    " in the original, or nearly. What was in them is still in them."
-                ).format(_bold(f"{one.copies:,}"), one.records, part)
+                    "{} of the {:,} {} records that were checked are in the release unchanged, or"
+                    " nearly so. They still reveal what they revealed before."
+                ).format(wording.bold(f"{one.copies:,}"), one.records, part)
             )
     return said
 
@@ -169,8 +168,8 @@ def _contradicted(evidence: Evidence) -> Markup | None:
     for name, a in evidence.suppressed.items():
         if a.certificate is not None and a.contradicted:
             return Markup(
-                "an attack tells the {} for {} of single records, and its certificate says that"
-                " none can exceed {}."
+                "an attack names the {} for {} of single records, but its certificate says that"
+                " no attack can exceed {}."
             ).format(
                 _em(name),
                 percent(a.best.accuracy),
@@ -180,7 +179,7 @@ def _contradicted(evidence: Evidence) -> Markup | None:
 
 
 def _to_whom_not(name: str, a: AttributeEvidence, evidence: Evidence) -> Headline:
-    """Only somebody with the labels of all other records reads it: say who must not get this."""
+    """Only someone who knows all other labels reads it: say who must not get the release."""
     assert a.all_rows is not None
     part = "" if a.all_rows.part == "all" else f"{a.all_rows.part} "
     says = Markup(
@@ -221,18 +220,18 @@ def _readable(evidence: Evidence) -> Markup | None:
     [(name, a)] = found.items()
     tier = _surest(a)
     return Markup("{} {} for {} of {} (guessing {}).").format(
-        words.attacker(tier, name, a, alone=False),
-        Markup("is right about the {}" if words.multilabel(a) else "names the {}").format(
+        wording.attacker(tier, name, a, alone=False),
+        Markup("is right about the {}" if wording.multilabel(a) else "names the {}").format(
             _em(name)
         ),
         percent(a.tiers[tier].accuracy),
-        words.units(tier, a),
+        wording.units(tier, a),
         percent(a.floor_of(tier)),
     )
 
 
 def _surest(a: AttributeEvidence) -> str:
-    """The tier to name: one that is certain, of single records where one of those is."""
+    """The tier to name: one that is certain, and of single records if there is one."""
     able = [tier for tier, sure in a.sure.items() if sure]
     single = [tier for tier in able if not tier.startswith("linked")]
     if not able or a.worst_tier in (single or able):
@@ -242,7 +241,7 @@ def _surest(a: AttributeEvidence) -> str:
 
 
 def _terms(evidence: Evidence) -> tuple[tuple[str, Markup], ...]:
-    """What the release is good for, and what has to hold for the headline to hold."""
+    """What the release is good for, and what the headline assumes."""
     if evidence.release is None:
         return ()
     useful = {
@@ -254,21 +253,22 @@ def _terms(evidence: Evidence) -> tuple[tuple[str, Markup], ...]:
     if useful:
         told = Markup(", ").join(
             Markup("{} ({} right; {} from the original)").format(
-                _bold(name), percent(a.informed.accuracy), percent(a.original.accuracy)
+                wording.bold(name), percent(a.informed.accuracy), percent(a.original.accuracy)
             )
             for name, a in list(useful.items())[:_MANY]
         )
-        said.append(("Good for", told))
+        said.append(("Useful for", told))
     if evidence.suppressed:
         key = evidence.certificate is not None
         said.append(
             (
-                "As long as",
+                "Holds only if",
                 Markup(
-                    "whoever gets it does not hold the originals, each record is released once{}."
-                    " A stronger attacker than ours may read more{}."
+                    "the recipient does not have the original records{} each record is released"
+                    " once{}. A stronger attacker than ours may read more{}."
                 ).format(
-                    ", and the key stays in the house" if key else "",
+                    "," if key else " and",
+                    ", and the key stays secret" if key else "",
                     ", up to what is proved" if key else "",
                 ),
             )
@@ -294,7 +294,3 @@ def _listed(names: list[str], joined: str) -> Markup:
 
 def _em(text: str) -> Markup:
     return Markup("<em>{}</em>").format(text)
-
-
-def _bold(text: str) -> Markup:
-    return Markup("<b>{}</b>").format(text)

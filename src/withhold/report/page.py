@@ -21,13 +21,13 @@ def write_report(evidence: Evidence, path: str | Path, *, title: str = "Audit") 
 
 def render(evidence: Evidence, *, title: str = "Audit") -> str:
     """The page as text: the verdict on the first screen, the evidence below it."""
-    from withhold.report import shared, words
-    from withhold.report.attacked import attacked
+    from withhold.report import feasibility_section, wording
+    from withhold.report.attacked_columns import attacked
     from withhold.report.cards import cards
+    from withhold.report.certificate_section import proved
     from withhold.report.charts import histogram
     from withhold.report.headline import alarms, headline
     from withhold.report.maps import map_view
-    from withhold.report.proved import proved
 
     shown = cards(evidence)
     moved = evidence.distortion
@@ -41,12 +41,12 @@ def render(evidence: Evidence, *, title: str = "Audit") -> str:
             headline=headline(evidence),
             alarms=alarms(evidence),
             attacked=attacked(evidence),
-            assumptions=words.assumptions(evidence),
+            assumptions=wording.assumptions(evidence),
             cards=shown,
             suppressed=[c for c in shown if c.found.role == "suppress"],
             kept=[c for c in shown if c.found.role != "suppress"],
             proved=proved([(c.index, c.name, c.found) for c in shown]),
-            shared=shared.rows(evidence),
+            shared=feasibility_section.rows(evidence),
             histogram=histogram(moved.edges, moved.counts, mean=moved.mean, title="Distances")
             if moved is not None and moved.counts
             else None,
@@ -59,7 +59,7 @@ def render(evidence: Evidence, *, title: str = "Audit") -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from withhold.report import numbers
+    from withhold.report import number_format
 
     environment = Environment(
         loader=PackageLoader("withhold.report", "templates"),
@@ -69,14 +69,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     for write in (
-        numbers.percent,
-        numbers.points,
-        numbers.at_most_percent,
-        numbers.span,
-        numbers.bits,
-        numbers.seconds,
-        numbers.count,
-        numbers.counted,
+        number_format.percent,
+        number_format.points,
+        number_format.at_most_percent,
+        number_format.span,
+        number_format.bits,
+        number_format.seconds,
+        number_format.count,
+        number_format.counted,
     ):
         environment.filters[write.__name__] = write
     return environment

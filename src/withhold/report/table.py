@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from withhold.certificate.words import at_most
-from withhold.report.numbers import NONE, bits, points, span
+from withhold.certificate.claim_wording import at_most
+from withhold.report.number_format import NONE, bits, points, span
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ def print_table(
     from rich.text import Text
 
     console = console or Console()
-    # A terminal breaks inside words, so lines are broken here; a pipe gets one line a message.
+    # Rich wraps lines at words for a terminal; a pipe gets one line per message.
     whole = not (console.is_terminal or console.record)
     console.print()
     console.print(_table(evidence, title))
@@ -121,18 +121,18 @@ def _legend(evidence: Evidence) -> list[str]:
     lines[0] += "" if proved else "; bits that an attacker can use"
     if evidence.release is not None:
         lines += [
-            "frozen: a model of the originals, as it is: the check that papers make",
+            "frozen: a model of the originals, not retrained: the check that papers make",
             "retrained: the best model trained on the release, which is what an attacker does",
         ]
     if _linked_sizes(evidence):
-        lines.append("linked: an attacker who also knows that so many records are of one person")
+        lines.append("linked: an attacker who also knows that this many records are of one person")
     if proved:
         lines.append("proved: no attacker, however strong, reads more from one record")
     return lines
 
 
 def _wider(evidence: Evidence) -> list[str]:
-    """Which columns were attacked, which were not, and how small a leak would have been seen."""
+    """Which columns were attacked, which were not, and the smallest leak that would be noticed."""
     lines = []
     attacked = [c for c in evidence.columns if c.attacked]
     if attacked:
@@ -144,8 +144,8 @@ def _wider(evidence: Evidence) -> list[str]:
     for name, a in evidence.suppressed.items():
         if a.smallest_leak is not None:
             lines.append(
-                f"{name}: a leak smaller than {100 * a.smallest_leak:.1f} points above the floor"
-                " would not have been seen"
+                f"{name}: the audit would not notice a leak of less than"
+                f" {100 * a.smallest_leak:.1f} points above the floor"
             )
     return lines
 
@@ -160,7 +160,7 @@ def _told(column: Column) -> str:
 
 
 def _plain(text: str) -> str:
-    """Names come from files: what would steer the terminal is shown as a replacement mark."""
+    """Control characters in names are replaced, so that a file cannot steer the terminal."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from withhold.report.charts import svg
-from withhold.report.charts.marks import LINE, Mark, across, named
-from withhold.report.numbers import percent, span
+from withhold.report.charts.named_marks import LINE, Mark, across, named
+from withhold.report.number_format import percent, span
 
 _ROW, _BAR = 42, 14  # pixels: a figure, its bar
 
@@ -50,21 +50,13 @@ def _marks(floor: float, majority: float) -> list[Mark]:
 
 def _row(row: Bar, top: float, marks: Sequence[Mark]) -> Markup:
     y = top + 19
-    middle = y + _BAR / 2
     low, high = (svg.at(end) for end in row.ci)
     drawn = [
         svg.text(row.label, "0%", top + 12, "label"),
-        svg.element(
-            "text",
-            {"x": "100%", "y": top + 12, "text_anchor": "end", "class": "value"},
-            svg.element("tspan", {"class": "soft"}, span(row.ci)),
-            svg.element("tspan", {"class": "strong", "dx": 10}, percent(row.value)),
-        ),
+        svg.value_text(percent(row.value), span(row.ci), top + 12),
         svg.bar("0%", y, "100%", _BAR, "track"),
         svg.bar("0%", y, svg.at(row.value), _BAR, f"bar {row.kind}"),
-        svg.line(low, middle, high, middle, "whisker"),
-        svg.line(low, middle - 3, low, middle + 3, "whisker"),
-        svg.line(high, middle - 3, high, middle + 3, "whisker"),
+        svg.whisker(low, high, y + _BAR / 2),
         *[across(mark, y - 2, y + _BAR + 3) for mark in marks],
     ]
     return Markup("").join(drawn)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from withhold.report.charts import svg
-from withhold.report.numbers import percent, points, span
+from withhold.report.number_format import percent, points, span
 
 _TOP, _PLOT, _BOTTOM = 24, 150, 42  # pixels
 
@@ -59,17 +59,14 @@ def _y(share: float) -> float:
 
 
 def _level(share: float) -> Markup:
-    label = svg.element(
-        "text",
-        {"x": "0%", "dx": -20, "y": _y(share) + 4, "text_anchor": "end", "class": "tick"},
-        f"{100 * share:.0f}" + (" %" if share == 1 else ""),
-    )
+    name = f"{100 * share:.0f}" + (" %" if share == 1 else "")
+    label = svg.text(name, "0%", _y(share) + 4, "tick", anchor="end", dx=-20)
     return svg.line("0%", _y(share), "100%", _y(share), "grid") + label
 
 
 def _point(point: Point, most: int) -> Markup:
     x, low, high = _x(point, most), _y(point.ci[0]), _y(point.ci[1])
-    # Above the point, or below it where the line of 100 % is near.
+    # Above the point; below it near the line of 100 %.
     near_top = high < _TOP + 6
     label_y = low + 20 if near_top and low + 20 < _TOP + _PLOT else high - 9
     return Markup("").join(

@@ -32,23 +32,13 @@ def histogram(edges: Sequence[float], counts: Sequence[int], *, mean: float, tit
         for (left, right), count in zip(pairwise(edges), counts, strict=False)
     ]
     ends = [(0.0, low, "start"), (0.5, low + width / 2, "middle"), (1.0, high, "end")]
-    side = "start" if x(mean) < 0.5 else "end"
+    side, moved = ("start", 6) if x(mean) < 0.5 else ("end", -6)
     return svg.drawing(
         _TOP + _PLOT + _BOTTOM,
         *drawn,
         svg.line("0%", _TOP + _PLOT, "100%", _TOP + _PLOT, "grid"),
         svg.line(svg.at(x(mean)), _TOP - 4, svg.at(x(mean)), _TOP + _PLOT, "mark floor"),
-        svg.element(
-            "text",
-            {
-                "x": svg.at(x(mean)),
-                "dx": 6 if side == "start" else -6,
-                "y": _TOP - 4,
-                "text_anchor": side,
-                "class": "marked",
-            },
-            f"mean {mean:.3g}",
-        ),
+        svg.text(f"mean {mean:.3g}", svg.at(x(mean)), _TOP - 4, "marked", anchor=side, dx=moved),
         *[
             svg.text(f"{value:.3g}", svg.at(share), _TOP + _PLOT + 18, "tick", anchor=anchor)
             for share, value, anchor in ends

@@ -10,7 +10,7 @@ _HEIGHT, _BAR = 12, 6
 
 
 def meter(value: float, *, before: float | None) -> Markup:
-    """A bar as wide as the value; the text beside it says the same to readers of screens."""
+    """A bar as wide as the value; screen readers get the figure from the text next to it."""
     top = (_HEIGHT - _BAR) / 2
     drawn = [
         svg.bar("0%", top, "100%", _BAR, "track"),

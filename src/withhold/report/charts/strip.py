@@ -12,7 +12,7 @@ _HEIGHT = 16
 def strip(value: float, ci: tuple[float, float], *, floor: float, chosen: bool = False) -> Markup:
     """A dot at the value on the line of its interval, and the floor as an upright mark.
 
-    The row beside it says the same in figures, so readers of screens are not told twice.
+    Hidden from screen readers, because the row gives the same figures.
     """
     middle, low, high = _HEIGHT / 2, svg.at(ci[0]), svg.at(ci[1])
     dot: svg.Attributes = {

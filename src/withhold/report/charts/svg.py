@@ -1,8 +1,8 @@
 """Elements of a drawing as escaped text.
 
-A chart is as wide as the box it stands in: horizontal places are percentages of it, vertical ones
-and all sizes are pixels, so lettering keeps its size on a telephone. What stands outside 0..100 %
-(the numbers of an axis) is shown too; the stylesheet leaves room for it.
+A chart is as wide as its box. Horizontal positions are percentages of that width; vertical
+positions and all sizes are pixels, so lettering keeps its size on a phone. The numbers of an axis
+lie outside 0..100 %; the stylesheet leaves room for them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def element(tag: str, attributes: Attributes | None = None, *inside: Markup | st
 
 
 def drawing(height: int, *inside: Markup, kind: str, title: str, description: str) -> Markup:
-    """A whole chart: a picture with a name and a description for those who cannot see it."""
+    """A whole chart, with a title and a description for screen readers."""
     return element(
         "svg",
         {"class": f"chart {kind}", "role": "img", "width": "100%", "height": height},
@@ -35,9 +35,29 @@ def drawing(height: int, *inside: Markup, kind: str, title: str, description: st
     )
 
 
-def text(label: str, x: str, y: float, kind: str = "", *, anchor: str = "start") -> Markup:
-    """Lettering whose left end, middle or end is at x."""
-    return element("text", {"x": x, "y": y, "class": kind, "text_anchor": anchor}, label)
+def text(
+    label: str, x: str, y: float, kind: str = "", *, anchor: str = "start", dx: float = 0
+) -> Markup:
+    """Lettering whose start, middle or end is at x, moved by dx pixels."""
+    moved: Attributes = {"dx": dx} if dx else {}
+    place: Attributes = {"x": x, **moved, "y": y, "class": kind, "text_anchor": anchor}
+    return element("text", place, label)
+
+
+def value_text(strong: str, soft: str, y: float) -> Markup:
+    """A figure at the right edge, with its interval before it."""
+    return element(
+        "text",
+        {"x": "100%", "y": y, "text_anchor": "end", "class": "value"},
+        element("tspan", {"class": "soft"}, soft),
+        element("tspan", {"class": "strong", "dx": 10}, strong),
+    )
+
+
+def whisker(low: str, high: str, y: float) -> Markup:
+    """An interval as a line with an end at both sides."""
+    ends = [line(x, y - 3, x, y + 3, "whisker") for x in (low, high)]
+    return line(low, y, high, y, "whisker") + ends[0] + ends[1]
 
 
 def line(x1: str, y1: float, x2: str, y2: float, kind: str) -> Markup:
@@ -56,7 +76,7 @@ def at(share: float) -> str:
 
 
 def inside(share: float) -> float:
-    """Kept within 0..1; NaN is 0."""
+    """Clipped to 0..1; NaN is 0."""
     return min(max(share, 0.0), 1.0) if math.isfinite(share) else 0.0
 
 

@@ -1,0 +1,242 @@
+"""Releases of media and of their features, side by side: `kind: media`.
+
+If the method of a row changes media, the row is released as a file of media first, as `withhold
+transform` does, and features are extracted from it as from the originals. If the method changes
+features, it is fitted on the features of the originals, with views of the media if it needs them.
+The same attackers read all rows: `ignorant` is a model of the originals, `informed` is retrained on
+the release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from withhold import __version__
+from withhold.actions.fit import fit_bundle
+from withhold.audit.attackers import Attacker, Logistic, MlpLarge
+from withhold.audit.evaluate import evaluate
+from withhold.audit.pairing import matching
+from withhold.bench.examples import draw_examples
+from withhold.bench.fit_row import (
+    bundle_claims,
+    features_alone,
+    fit_row,
+    row_config,
+    row_method,
+    row_roles,
+    unnamed,
+)
+from withhold.bench.recipe import Extracted, Recipe, RecipeRow
+from withhold.bench.result_table import Cells, RecipeResult, at_most, percent
+from withhold.bench.row_cache import keep_row, recipe_key, row_folder, row_key, write_once
+from withhold.core.progress import Progress
+from withhold.datasets.media_sets import RECORD, MediaFile, public_media
+from withhold.media.extract import plan, with_raw_media
+from withhold.media.to_file import extract_to
+from withhold.methods import method_names
+from withhold.records.dataset import Dataset
+from withhold.records.readers import Collection, open_media
+from withhold.records.roles import Roles
+from withhold.release import Wishes
+from withhold.release.media_stream import release_media
+
+ATTACKERS: tuple[Attacker, ...] = (Logistic(), MlpLarge(epochs=24, patience=5))
+PROBE = "logistic"
+# Fixed, so that a second run finds the releases of the first; nobody else gets them.
+_KEY = bytes(range(32))
+
+
+@dataclass(frozen=True)
+class MediaRow:
+    """One release seen through one extractor. Accuracies are fractions, of the test part."""
+
+    label: str
+    extractor: str
+    records: int
+    features: int
+    guess: dict[str, float]  # without the release
+    probe: dict[str, float]  # a linear probe, retrained
+    ignorant: dict[str, float]
+    informed: dict[str, float]
+    bound: dict[str, float]
+    seconds: float  # of the fit
+
+
+class MediaResult(RecipeResult):
+    """Every row of a recipe, by extractor."""
+
+    rows: tuple[MediaRow, ...]
+    left = 2
+
+    def cells(self) -> Cells:
+        """For each attribute ignorant / informed."""
+        names, specs = self.recipe.measure, {spec.label: spec for spec in self.recipe.rows}
+        beside = any(spec.paper for spec in specs.values())
+        noted = any(spec.paper_note for spec in specs.values())
+        more = ["certificate", *(["paper"] if noted else [])]
+        blank = ["–"] * len(more)
+        lines = []
+        for row in self.rows:
+            if row.label == self.recipe.rows[0].label:
+                probes = [f"probe {percent(row.probe[n])}" for n in names]
+                of = f"{row.extractor}, {row.features}-d"
+                lines.append([of, f"linear, {row.records:,} records", *probes, *blank])
+                guesses = [percent(row.guess[n]) for n in names]
+                lines.append([of, "guessing", *guesses, *blank])
+            cells = []
+            for name in names:
+                ours = f"{percent(row.ignorant.get(name))} / {percent(row.informed[name])}"
+                paper = specs[row.label].paper.get(name, "–")
+                cells.append(f"{paper} / {ours}" if beside else ours)
+            whole = max(r.records for r in self.rows if r.extractor == row.extractor)
+            fewer = "" if row.records == whole else f" ({row.records:,} records)"
+            cells.append(", ".join(map(at_most, row.bound.values())) or "–")
+            cells += [specs[row.label].paper_note or "–"] if noted else []
+            lines.append([row.extractor, row.label + fewer, *cells])
+        return ["features", "", *names, *more], lines
+
+    @property
+    def legend(self) -> str:
+        """What the columns mean."""
+        beside = any(spec.paper for spec in self.recipe.rows)
+        return (
+            f"Accuracy in % on the test part: {'the paper / ' if beside else ''}ignorant (a model"
+            " of the originals) / informed (retrained on the release; of a linear model and a"
+            f" network, the one that is better on the validation part). Suppressed:"
+            f" {self.recipe.suppress}. linear: a linear probe of the originals. certificate: no"
+            f" attacker can exceed this from one record, at 95 % confidence.{self.source}"
+        )
+
+
+def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResult:
+    """Release, extract and attack every row, or resume after an interruption."""
+    file = public_media(recipe.data, output / "media", most=recipe.most)
+    releases = {
+        row.label: _released(recipe, row, file, output / "media", progress)
+        for row in recipe.rows
+        if row_method(recipe, row) not in method_names("features")
+    }
+    if file.kind == "image":
+        draw_examples(file, releases, output / "examples.png")
+    rows = []
+    for spec in recipe.extractors:
+        folder = row_folder(output, spec.shown)
+        folder.mkdir(parents=True, exist_ok=True)
+        original = features_of(spec, file, folder / "original.parquet", progress=progress)
+        data = with_raw_media(original, file.path, column=file.column)
+        digest = data.digest()
+        for row in recipe.rows:
+            made = releases[row.label].path if row.label in releases else None
+            made_from = "" if made is None else made.with_suffix(".key").read_text()
+            key = recipe_key(recipe, row, digest, repr(ATTACKERS), made_from)
+            progress.say(f"{spec.shown}: {row.label}")
+            make = partial(_row, recipe, row, spec, data, releases, folder, progress)
+            rows.append(MediaRow(**keep_row(row_folder(folder, row.label), key, make)))
+    return MediaResult(recipe, tuple(rows)).write(output)
+
+
+def _row(
+    recipe: Recipe,
+    row: RecipeRow,
+    spec: Extracted,
+    data: Dataset,
+    releases: dict[str, MediaFile],
+    folder: Path,
+    progress: Progress,
+) -> dict[str, Any]:
+    roles = row_roles(recipe, row)
+    release: Dataset | None = None
+    bound: dict[str, float] = {}
+    seconds = 0.0
+    if row.label in releases:
+        path = row_folder(folder, row.label).with_suffix(".parquet")
+        like = folder / "original.parquet"
+        release = features_of(spec, releases[row.label], path, like=like, progress=progress)
+    elif row_method(recipe, row) != "identity":
+        bundle, seconds = fit_row(recipe, row, data, roles, progress)
+        release = data.with_features(bundle.modifier.transform(data.x))
+        claims = bundle_claims(bundle)
+        bound = {name: claims[name]["bound"] for name in roles.suppress if name in claims}
+    before = data if release is None else matching(data, release, RECORD)
+    evidence = evaluate(
+        before,
+        None if release is None else features_alone(release, keep=(RECORD,)),
+        roles.suppress,
+        roles.preserve,
+        hidden=unnamed(recipe, roles),
+        id=None if release is None else RECORD,
+        same_order=release is not None,  # both number the records of one collection
+        attackers=ATTACKERS,
+        order_counts=False,
+        seed=recipe.seed,
+        progress=progress,
+    )
+    found = {name: evidence.attributes[name] for name in recipe.measure}
+    probes = {
+        name: next(r.accuracy for r in a.ladder if r.attacker == PROBE and r.accuracy is not None)
+        for name, a in found.items()
+    }
+    return asdict(
+        MediaRow(
+            row.label,
+            spec.shown,
+            len(before),
+            data.dimension,
+            {name: a.majority for name, a in found.items()},
+            probes,
+            {name: (a.ignorant or a.original).accuracy for name, a in found.items()},
+            {name: a.informed.accuracy for name, a in found.items()},
+            bound,
+            round(seconds, 1),
+        )
+    )
+
+
+def _opened(file: MediaFile) -> Collection:
+    return open_media(file.path, file.kind, column=file.column)
+
+
+def _released(
+    recipe: Recipe, row: RecipeRow, file: MediaFile, folder: Path, progress: Progress
+) -> MediaFile:
+    """The release of a row as a file like the original's; an existing one is used again."""
+    media = _opened(file)
+    name = row_folder(folder, row.label).name
+    target = folder / f"{recipe.data}-{name}{file.path.suffix}"
+    bundle = fit_bundle(
+        Dataset.of_media(media),
+        Roles.of(recipe.suppress, ""),
+        method=row_method(recipe, row),
+        config=row_config(recipe, row),
+        seed=recipe.seed,
+        key=_KEY,
+    )
+    # For use by this bench only: all labels stay, in the order of the original.
+    wishes = Wishes.of(keep=media.schema.names, keep_labels=True, same_order=True)
+    release = partial(release_media, bundle, media, target, wishes=wishes, progress=progress)
+    write_once(target, recipe_key(recipe, row, bundle.input, __version__), release)
+    return MediaFile(target, file.kind, file.column)
+
+
+def features_of(
+    spec: Extracted,
+    file: MediaFile,
+    target: Path,
+    *,
+    like: Path | None = None,
+    progress: Progress,
+) -> Dataset:
+    """Features of a file of media, extracted once; attributes only."""
+    job = plan(
+        _opened(file),
+        extractor=None if like else spec.name,
+        settings=None if like else spec.settings,
+        like=like,
+    )
+    write_once(
+        target, row_key([job.fingerprint()]), partial(extract_to, job, target, progress=progress)
+    )
+    return Dataset.read(target, exclude=[RECORD])

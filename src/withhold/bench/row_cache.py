@@ -1,0 +1,69 @@
+"""Rows that were computed before: each has a folder with its result and the key of its settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import withhold
+from withhold.audit.plan import FULL
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.core.atomic import write_bytes
+
+
+def row_folder(output: Path, label: str) -> Path:
+    """The folder of a row, named after its label."""
+    return output / re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
+
+
+def row_key(facts: Any) -> str:
+    """A digest of everything that decides a row."""
+    text = json.dumps([facts, FULL, withhold.__version__], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def recipe_key(recipe: Recipe, row: RecipeRow, *facts: Any) -> str:
+    """The key of a recipe's row, without what changes no figure. `facts` include its data."""
+    apart = {"rows", "title", "name", "paper_title", "extractors", "most"}
+    shared = recipe.model_dump(mode="json", exclude=apart)
+    own = row.model_dump(mode="json", exclude={"paper", "paper_note"})
+    return row_key([shared, own, *facts])
+
+
+def write_once(file: Path, key: str, make: Callable[[], Any]) -> None:
+    """Call `make`, which writes `file`, unless it was written under the same key before."""
+    written = file.with_suffix(".key")
+    if not (file.exists() and written.exists() and written.read_text() == key):
+        make()
+        write_bytes(written, key.encode())
+
+
+def keep_row(folder: Path, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The row found under the same key before; otherwise the one that `make` computes now."""
+    saved = folder / "row.json"
+
+    def save() -> None:
+        found = make()
+        folder.mkdir(parents=True, exist_ok=True)
+        write_bytes(saved, json.dumps(found, indent=1).encode() + b"\n")
+
+    write_once(saved, key, save)
+    row: dict[str, Any] = json.loads(saved.read_text())
+    return row
+
+
+def cached_rows(
+    recipe: Recipe,
+    output: Path,
+    facts: Any,
+    make: Callable[[RecipeRow], dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """Every row of a recipe, computed only if its settings or `facts` have changed."""
+    for row in recipe.rows:
+        key = recipe_key(recipe, row, facts)
+        yield keep_row(row_folder(output, row.label), key, partial(make, row))

@@ -1,0 +1,63 @@
+"""The text of a certificate: its assumptions, its headline and one sentence per attribute."""
+
+from __future__ import annotations
+
+import math
+
+from withhold.certificate.claims import AttributeClaim, Certificate, NoGroupClaim
+
+ASSUMPTIONS = (
+    "The records counted here are independent of each other and like those that will be released."
+    " If a bound counts groups, this holds for the groups.",
+    "The channel (codes, key, settings) was fixed before these records were seen. The codes that"
+    " the key really assigns are counted, including the one code that equal records share.",
+    "Every record is released once: one code, drawn under a key that stays secret.",
+    "The attacker may know everything else (the codes, their probabilities, other labels) and use"
+    " any computer.",
+    "The attacker does not have the original of the record. Anyone who has it needs no release.",
+    "The attacker sees the code and nothing else. A code vector and its index tell the same, and"
+    " anything computed from them tells no more. Other columns that are released with the code"
+    " (preserved labels, dates, ids) are not covered.",
+    "These bounds are about records that the fit never saw. For the rows of one release, including"
+    " fitted ones, see the certificate that is written beside the release.",
+    "Each bound holds with its confidence on its own. If you make k fits and keep the best, certify"
+    " each at confidence 1 - (1 - c) / k (Bonferroni).",
+    "Linked bounds are for records drawn independently from one class. Records of one person whose"
+    " class many share may tell more.",
+)
+
+
+def headline(certificate: Certificate) -> str:
+    """One sentence about the attribute whose bound is furthest above guessing."""
+    name = max(certificate.attributes, key=lambda n: _gap(certificate.attributes[n]))
+    others = len(certificate.attributes) - 1
+    rest = f"; {others} more in the certificate" if others else ""
+    return f"certificate: {sentence(name, certificate.attributes[name])}{rest}"
+
+
+def sentence(name: str, a: AttributeClaim) -> str:
+    """What is certified about one attribute; by group if a group was named."""
+    if a.stated is None:
+        assert isinstance(a.groups, NoGroupClaim)
+        return (
+            f"nothing is proved about '{name}' of other people ({a.groups.reason}); for further"
+            f" records of the same people the bound is {at_most(a.bound)} %"
+        )
+    return (
+        f"no attacker reads '{name}' from one record in more than {at_most(a.stated)} % of cases"
+        f" (confidence {100 * a.confidence:g} %, {a.stated_units}; majority"
+        f" {_percent(a.majority)})"
+    )
+
+
+def _gap(a: AttributeClaim) -> float:
+    return (1.0 if a.stated is None else a.stated) - a.majority
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def at_most(bound: float) -> str:
+    """A bound in percent, rounded up: rounded down it would promise more than is proved."""
+    return f"{math.ceil(1000 * bound - 1e-9) / 10:.1f}"

@@ -1,0 +1,259 @@
+"""The certificate of a given release: exact, about the rows that leave and no others.
+
+The population is the release itself, n rows with classes s_i and codes j_i, as they were drawn,
+and preserved labels u_i, which the attacker is taken to know. The attacker may also know every
+original and label, the codes, the key and the whole table c_sju = #{i: s_i = s, j_i = j, u_i = u},
+but not which row is whose. Shown one row, the attacker is
+
+    right with probability at most  sum_ju max_s c_sju / n.
+
+No sampling, no margin, no confidence level: every rule from (code, preserved labels) to classes is
+right on exactly sum_ju c_{g(j,u), ju} of the rows. Without preserved labels it is sum_j max_s c_sj.
+`linked` and `known` are of the same table (see `linked` and `elimination`); their Monte Carlo error
+is added to them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.certificate.bound import Table, plug_in
+from withhold.certificate.claims import ReleaseClaim
+from withhold.certificate.elimination_bound import DELTA, known_bounds, measured_rates
+from withhold.certificate.linked_bound import SIZES, linked_rate
+from withhold.certificate.targets import JOINT, single, together
+from withhold.records.attribute import Attribute
+
+IntArray = npt.NDArray[np.int64]
+PEOPLE = 5000  # of more, r rows of one person are not counted
+
+
+class ReleaseTally:
+    """Counts of the rows that leave, class by code, for each suppressed attribute.
+
+    Filled batch by batch; its memory is that of the pairs (class, code) that occur, for each
+    preserved value, and does not grow with the rows.
+    """
+
+    def __init__(
+        self, *, codes: int, suppress: Sequence[str], preserve: Sequence[str] = ()
+    ) -> None:
+        self.codes, self.suppress, self.preserve = codes, tuple(suppress), tuple(preserve)
+        self.reasons: dict[str, str] = {}
+        self._tables: dict[str, _Table] = {}
+        self._labelled: dict[str, _Table] = {}  # rows of several labels, as if without any
+        self._parts: dict[str, list[str]] = {}  # its labels seen so far
+        self._people: dict[str, _Table] = {}  # counts by person and class
+        self.unknown: set[str] = set()  # preserved attributes that some rows had no column of
+        self._rows = 0
+
+    def add(
+        self,
+        drawn: IntArray,
+        labels: Mapping[str, Attribute],
+        people: Sequence[str] | None = None,
+    ) -> None:
+        """Rows that leave: codes (n,), the labels of the same rows, and whose they are if known.
+
+        Suppressed attributes that `labels` does not have are not certified; `reasons` says so.
+        """
+        self._rows += len(drawn)
+        self.unknown |= {name for name in self.preserve if name not in labels}
+        given = [labels[name] for name in self.preserve if name in labels]
+        told = _joint_names(given, len(drawn))
+        targets = []
+        for name in self.suppress:
+            if name not in labels:
+                self.reasons[name] = f"the rows that leave have no labels of '{name}'"
+            elif labels[name].multilabel:
+                self._add_labels(self._tables, name, labels[name], drawn, told)
+                if people is not None:
+                    self._add_labels(self._people, name, labels[name], drawn, told, people)
+            else:
+                targets.append(labels[name])
+        joint = together(targets) if len(targets) == len(self.suppress) else None
+        for target in [*targets, *([joint] if joint is not None else [])]:
+            table = self._tables.setdefault(target.name, _Table())
+            values = [target.classes[c] if c >= 0 else None for c in target.codes]
+            table.add(drawn, told, values)
+            if people is not None:
+                # A person's rows of one class; codes and preserved values tell apart as above.
+                whose = _of_person(values, people)
+                self._people.setdefault(target.name, _Table()).add(drawn, told, whose)
+
+    def _add_labels(
+        self,
+        tables: dict[str, _Table],
+        name: str,
+        attribute: Attribute,
+        drawn: IntArray,
+        told: list[str],
+        people: Sequence[str] | None = None,
+    ) -> None:
+        """A multi-label attribute, label by label; with `people`, by person as well.
+
+        A batch of lists of tags names the tags that occur in it: for every other tag, before and
+        after, its rows are rows without that tag.
+        """
+        which = name if people is None else f"{name}\0people"
+        parts = self._parts.setdefault(which, [])
+        everyone = self._labelled.setdefault(which, _Table())
+        for one in single(attribute):
+            if one.name not in tables:
+                tables[one.name] = everyone.copy()
+                parts.append(one.name)
+            values = [None if c < 0 else one.classes[c] for c in one.codes]
+            tables[one.name].add(drawn, told, _of_person(values, people))
+        here = {one.name for one in single(attribute)}
+        absent = _of_person(["0" if k else None for k in attribute.known], people)
+        for label in parts:
+            if label not in here:
+                tables[label].add(drawn, told, absent)
+        everyone.add(drawn, told, absent)
+
+    def _of_people(self, name: str) -> tuple[Table, IntArray] | None:
+        """Counts of people (P, M) and the class of each (P,), where people were named.
+
+        Where every class is one person, that is the table of classes again.
+        """
+        table = self._people.get(name)
+        if table is None or not 1 < len(table.classes) <= PEOPLE:
+            return None
+        names = [json.loads(c)[1] for c in table.classes]
+        classes = np.unique(names, return_inverse=True)[1].reshape(-1)
+        return table.counts(), classes
+
+    def claims(self) -> dict[str, ReleaseClaim]:
+        """What is certified of each attribute, and of all together."""
+        found = {}
+        for name, table in self._tables.items():
+            counts = table.counts()
+            members = name.split(",")
+            if len(members) > 1 and len(counts) > JOINT:
+                self.reasons[name] = f"{len(counts):,} combinations are too many to certify"
+            elif (counts.sum(axis=1) > 0).sum() < 2:
+                self.reasons[name] = f"the rows that leave have fewer than two classes of '{name}'"
+            elif name not in self.reasons:
+                found[name] = release_claim(
+                    counts,
+                    floor=table.floor,
+                    missing=self._rows - int(counts.sum()),
+                    codes_used=table.codes_used,
+                    people=self._of_people(name),
+                )
+        return found
+
+
+def release_claim(
+    counts: Table,
+    *,
+    floor: float,
+    missing: int = 0,
+    codes_used: int | None = None,
+    people: tuple[Table, IntArray] | None = None,
+) -> ReleaseClaim:
+    """The claim about rows with counts (K, N) of classes by codes, or by pairs of code and
+    preserved value. With `people`, `linked` is the larger of r rows of a class and of a person.
+    """
+    n = int(counts.sum())
+    one = plug_in(counts, n)
+    linked, before = {}, one
+    for r in SIZES:
+        # More records never tell less; the maximum keeps Monte Carlo error from saying so.
+        before = max(before, linked_rate(counts, r).at_most(DELTA))
+        if people is not None:
+            table, classes = people
+            before = max(before, linked_rate(table, r, classes=classes).at_most(DELTA))
+        linked[str(r)] = before
+    known = {share: max(bound, one) for share, bound in known_bounds(counts).items()}
+    return ReleaseClaim(
+        records=n,
+        missing=missing,
+        classes=int((counts.sum(axis=1) > 0).sum()),
+        codes_used=int((counts.sum(axis=0) > 0).sum()) if codes_used is None else codes_used,
+        floor=floor,
+        one=one,
+        linked=linked,
+        known=known,
+        measured=measured_rates(counts),
+    )
+
+
+class _Table:
+    """Counts of one attribute by code and preserved value, as a sparse table."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[str, int, str], int] = {}
+
+    def copy(self) -> _Table:
+        """A table that starts with the same counts."""
+        made = _Table()
+        made._cells = dict(self._cells)
+        return made
+
+    def add(self, drawn: IntArray, told: Sequence[str], values: Sequence[str | None]) -> None:
+        """Rows with codes, preserved values and classes; those without a class are left out."""
+        rows = zip(values, drawn.tolist(), told, strict=True)
+        for cell, count in Counter(row for row in rows if row[0] is not None).items():
+            key = (str(cell[0]), cell[1], cell[2])
+            self._cells[key] = self._cells.get(key, 0) + count
+
+    def counts(self) -> Table:
+        """Classes by pairs of code and preserved value, in the order of their names: (K, M)."""
+        classes = {name: i for i, name in enumerate(self.classes)}
+        pairs = {pair: i for i, pair in enumerate(sorted({(j, u) for _, j, u in self._cells}))}
+        table: Table = np.zeros((len(classes), len(pairs)))
+        for (c, j, u), count in self._cells.items():
+            table[classes[c], pairs[j, u]] = count
+        return table
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes that occur, in the order of `counts`."""
+        return sorted({c for c, _, _ in self._cells})
+
+    @property
+    def codes_used(self) -> int:
+        """How many codes these rows were given."""
+        return len({j for _, j, _ in self._cells})
+
+    @property
+    def floor(self) -> float:
+        """The best guess without the codes: from the preserved labels alone."""
+        by_value: dict[str, Counter[str]] = {}
+        for (c, _, u), count in self._cells.items():
+            by_value.setdefault(u, Counter())[c] += count
+        n = max(sum(self._cells.values()), 1)
+        return sum(max(inside.values()) for inside in by_value.values()) / n
+
+
+def _of_person(values: Sequence[str | None], people: Sequence[str] | None) -> Sequence[str | None]:
+    """The class of each row, with its person where people are named."""
+    if people is None:
+        return values
+    pairs = zip(people, values, strict=True)
+    return [None if v is None else json.dumps([p, v]) for p, v in pairs]
+
+
+def _joint_names(given: Sequence[Attribute], n: int) -> list[str]:
+    """The preserved values of each row as one text, the same in every batch: (n,)."""
+    if not given:
+        return [""] * n
+    columns = [_names(a) for a in given]
+    return [json.dumps(row, ensure_ascii=False) for row in zip(*columns, strict=True)]
+
+
+def _names(attribute: Attribute) -> list[str | list[str] | None]:
+    """The value of each row; of a multi-label attribute the labels that it has."""
+    if not attribute.multilabel:
+        return [attribute.classes[c] if c >= 0 else None for c in attribute.codes]
+    has = attribute.codes == 1
+    return [
+        sorted(attribute.classes[i] for i in np.flatnonzero(row)) if known else None
+        for row, known in zip(has, attribute.known, strict=True)
+    ]
