@@ -19,7 +19,7 @@ from withhold.bundle.bundle import load_bundle
 from withhold.core.key_file import write_key
 from withhold.datasets.worlds import two_attributes
 from withhold.records.dataset import Dataset
-from withhold.records.files.rows import read_rows
+from withhold.records.writers.row_list import read_rows
 
 from .conftest import snapshot
 from .killer import KILLS, Killer, tell

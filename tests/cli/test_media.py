@@ -16,8 +16,8 @@ from release_support import below, hum, noisy, people, picture_bytes, write_pict
 from withhold.bundle.bundle import load_bundle
 from withhold.media.decode.clips import decode_clip
 from withhold.media.decode.encoded_clips import encode_clip
-from withhold.records.files.rows import read_rows
 from withhold.records.samples import Clip
+from withhold.records.writers.row_list import read_rows
 
 from .conftest import Run, snapshot
 

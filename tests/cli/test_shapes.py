@@ -16,7 +16,7 @@ from withhold.bundle.bundle import load_bundle
 from withhold.cli.main import outcome
 from withhold.methods.features.codebook import CodebookModifier
 from withhold.records.dataset import Dataset
-from withhold.records.files.rows import read_rows
+from withhold.records.writers.row_list import read_rows
 
 from .conftest import Run, snapshot
 

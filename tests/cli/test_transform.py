@@ -17,8 +17,8 @@ from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import load_bundle, save_bundle
 from withhold.methods.features.baselines.noise import NoiseModifier
 from withhold.records.dataset import Dataset
-from withhold.records.files.rows import read_rows
 from withhold.records.roles import Roles
+from withhold.records.writers.row_list import read_rows
 
 from .conftest import Run, snapshot
 
@@ -177,8 +177,8 @@ def test_release_that_would_not_be_finite_is_refused(place: Path, cli: Run) -> N
 PEAK = """
 import sys
 from withhold.cli.main import outcome
-from withhold.records.files import parquet
-parquet._GROUP_BYTES = 2**20
+from withhold.records.writers import parquet_sink
+parquet_sink._GROUP_BYTES = 2**20
 assert outcome(["transform", sys.argv[1], sys.argv[2], "-o", sys.argv[3], "-q"]) == 0
 print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
 """

@@ -12,8 +12,8 @@ from withhold.core.progress import Silent
 from withhold.media.extract import plan
 from withhold.media.sinks import open_media_sink
 from withhold.media.to_file import extract_to
-from withhold.records.files import open_sink
 from withhold.records.readers import open_media
+from withhold.records.writers import open_sink
 
 
 def test_a_partial_name_that_is_a_link_is_not_followed(tmp_path):

@@ -20,8 +20,8 @@ from withhold.core.progress import Silent
 from withhold.media.folder_sink import names_path
 from withhold.media.pipeline import Skipped
 from withhold.media.to_file import list_skipped
-from withhold.records.files.rows import read_rows, write_rows
 from withhold.records.readers import open_media
+from withhold.records.writers.row_list import read_rows, write_rows
 from withhold.release import Wishes
 from withhold.release.media_stream import release_media
 

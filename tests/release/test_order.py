@@ -21,9 +21,9 @@ from withhold.cli.main import outcome
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.records.dataset import Dataset
-from withhold.records.files import open_source
-from withhold.records.files.rows import check_release, read_rows, write_rows
+from withhold.records.readers import open_source
 from withhold.records.roles import Roles
+from withhold.records.writers.row_list import check_release, read_rows, write_rows
 from withhold.release import Wishes
 from withhold.release.dataset import with_rows
 from withhold.release.order import occurrences, shuffled_places

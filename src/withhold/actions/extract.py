@@ -13,8 +13,8 @@ from withhold.core.progress import Progress, Silent
 from withhold.core.targets import check_target
 from withhold.media.extract import Job, plan
 from withhold.media.to_file import Extraction, extract_to
-from withhold.records.files import check_sink
 from withhold.records.readers.collection import FILE
+from withhold.records.writers import check_sink
 
 
 class ExtractRequest(Request):

@@ -11,9 +11,9 @@ from withhold.certificate.release_file import certificate_path
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.core.targets import check_target
-from withhold.records.files import check_sink, open_source
-from withhold.records.files.rows import rows_path
-from withhold.records.readers import open_media
+from withhold.records.readers import open_media, open_source
+from withhold.records.writers import check_sink
+from withhold.records.writers.row_list import rows_path
 from withhold.release.files import codes_path
 from withhold.release.media_stream import release_media
 from withhold.release.modify import check_shape

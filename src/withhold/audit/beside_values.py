@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from withhold.audit.findings import METADATA, Column
 from withhold.records.dataset import Dataset
-from withhold.records.files.npz import stored_arrays
+from withhold.records.readers.npz_source import stored_arrays
 
 _UNREAD = "metadata is not read"
 _PANDAS = "pandas"

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
-from withhold.records.files.rows import features_digest
 from withhold.records.readers.collection import FILE
 from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD
+from withhold.records.writers.row_list import features_digest
 
 
 def refuse_other_original(original: Dataset, release: Dataset) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.records.dataset import Dataset
-from withhold.records.files import open_source
+from withhold.records.readers import open_source
 
 NAME = "(features below float32)"
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from withhold.bench.process_memory import figure_of, need_proc
 from withhold.bench.result_table import BenchResult, Cells
 from withhold.core.progress import Progress
-from withhold.records.files import open_sink
+from withhold.records.writers import open_sink
 
 RECORDS, FEATURES = 1_000_000, 512
 

@@ -23,7 +23,7 @@ from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.datasets.faces import face_labels
 from withhold.datasets.public import data_folder
 from withhold.records.dataset import Dataset
-from withhold.records.files.source import one_line
+from withhold.records.readers.source import one_line
 from withhold.records.samples import Kind
 
 RECORD = "record"

@@ -269,7 +269,7 @@ def _extractor(
 def _like(path: str | Path) -> Extractor:
     import pyarrow.parquet as pq
 
-    from withhold.records.files import open_source
+    from withhold.records.readers import open_source
 
     metadata = open_source(path).schema.metadata
     if Path(path).suffix in (".parquet", ".pq"):

@@ -20,9 +20,9 @@ from withhold.core.errors import UserError
 from withhold.learn.nets.device import core_count
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray, Prepared
-from withhold.records.files.source import one_line
 from withhold.records.readers import Collection, Item
 from withhold.records.readers.collection import FILE
+from withhold.records.readers.source import one_line
 from withhold.records.samples import BadMedia, Sample
 from withhold.records.tables import RECORD, bare_table
 

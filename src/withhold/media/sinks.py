@@ -20,14 +20,14 @@ from withhold.core.errors import UserError
 from withhold.media.encode import encode, suffix_for
 from withhold.media.folder_sink import DATE, FolderSink, dealt
 from withhold.media.media_sink import MediaSink
-from withhold.records.files import Sink, check_sink, open_sink
-from withhold.records.files.rows import find_rows, rows_path, write_rows
-from withhold.records.files.shuffle import Shuffle
 from withhold.records.readers.collection import Collection, Item, Samples, Selection
 from withhold.records.readers.media_folder import Folder
 from withhold.records.readers.media_table import MULAW, Stored
 from withhold.records.readers.pixel_arrays import Arrays
 from withhold.records.samples import Clip, Picture, Sample, Sound
+from withhold.records.writers import Sink, check_sink, open_sink
+from withhold.records.writers.row_list import find_rows, rows_path, write_rows
+from withhold.records.writers.shuffle import Shuffle
 
 __all__ = ["ArraySink", "FolderSink", "MediaSink", "TableSink", "open_media_sink"]
 

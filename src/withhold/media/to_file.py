@@ -21,7 +21,7 @@ from withhold.media.moments import Moments
 from withhold.media.parts import Parts
 from withhold.media.pipeline import FEATURES, Block, Skipped, blocks
 from withhold.records.dataset import Dataset
-from withhold.records.files import open_sink
+from withhold.records.writers import open_sink
 
 # A part is written when it holds so many bytes of features, or so many seconds of work.
 _BYTES, _SECONDS = 32 * 2**20, 3.0

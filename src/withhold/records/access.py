@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError
 from withhold.records import display
-from withhold.records.files import FeatureLayout
+from withhold.records.readers import FeatureLayout
 
 if TYPE_CHECKING:
     import pandas as pd

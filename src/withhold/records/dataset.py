@@ -18,13 +18,22 @@ from withhold.records.access import RecordAccess
 from withhold.records.arrays import as_pixels, to_matrix
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.checks import check_dataset, no_attribute
-from withhold.records.files import FeatureLayout, load_features, open_sink, open_source
 from withhold.records.raw_samples import RawSamples
-from withhold.records.readers import Collection, Samples, Selection, kind_of_folder, open_media
+from withhold.records.readers import (
+    Collection,
+    FeatureLayout,
+    Samples,
+    Selection,
+    kind_of_folder,
+    load_features,
+    open_media,
+    open_source,
+)
 from withhold.records.samples import Kind, RecordKind
 from withhold.records.split_access import SplitAccess
 from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD, bare_table, canonical_bytes, encode_any, to_table
+from withhold.records.writers import open_sink
 
 FloatArray = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64] | npt.NDArray[np.bool_]

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError
 from withhold.records.attribute import as_whole_numbers
-from withhold.records.files import open_source
 from withhold.records.plain import plain_column
+from withhold.records.readers import open_source
 
 # The placeholder column of a table without columns, which would otherwise lose its length.
 RECORD = "__record__"

@@ -19,7 +19,10 @@ from withhold.core.safe_read import file_sha256
 from withhold.media.folder_sink import dealt
 from withhold.methods import require_kind
 from withhold.records.dataset import Dataset, Rows
-from withhold.records.files.rows import (
+from withhold.records.plain import plain_schema, plain_table
+from withhold.records.readers import Collection
+from withhold.records.tables import bare_table
+from withhold.records.writers.row_list import (
     check_release,
     features_digest,
     find_rows,
@@ -28,9 +31,6 @@ from withhold.records.files.rows import (
     rows_path,
     write_rows,
 )
-from withhold.records.plain import plain_schema, plain_table
-from withhold.records.readers import Collection
-from withhold.records.tables import bare_table
 from withhold.release.certificate import Certifier
 from withhold.release.files import making
 from withhold.release.media_stream import decide_media, release_media

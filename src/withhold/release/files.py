@@ -10,7 +10,7 @@ from pathlib import Path
 
 from withhold.core.atomic import writing_to
 from withhold.media.folder_sink import DATE
-from withhold.records.files.sink import check_sink
+from withhold.records.writers.sink import check_sink
 
 
 @contextmanager

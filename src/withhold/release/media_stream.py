@@ -21,11 +21,11 @@ from withhold.media.sinks import MediaSink, is_of_files, open_media_sink
 from withhold.media.to_file import list_skipped
 from withhold.methods.media_modifier import MediaModifier
 from withhold.records.columns.measure import MOST
-from withhold.records.files.rows import rows_path
-from withhold.records.files.source import one_line
 from withhold.records.readers import Collection, Item
 from withhold.records.readers.media_table import PATHS
+from withhold.records.readers.source import one_line
 from withhold.records.samples import BadMedia
+from withhold.records.writers.row_list import rows_path
 from withhold.release.policy import Decision, decide
 from withhold.release.subject import subject_of
 from withhold.release.survey import survey

@@ -23,10 +23,11 @@ from withhold.core.errors import RecordError, UserError
 from withhold.core.progress import Progress
 from withhold.core.safe_read import file_sha256
 from withhold.methods import Channel
-from withhold.records.files import FeatureLayout, Source, open_sink
-from withhold.records.files.rows import FeatureDigest, rows_path, write_rows
-from withhold.records.files.shuffle import Shuffle
 from withhold.records.plain import plain_column, plain_schema
+from withhold.records.readers import FeatureLayout, Source
+from withhold.records.writers import open_sink
+from withhold.records.writers.row_list import FeatureDigest, rows_path, write_rows
+from withhold.records.writers.shuffle import Shuffle
 from withhold.release.certificate import Certifier
 from withhold.release.files import codes_path, making
 from withhold.release.modify import INDEX, Shape, modified

@@ -1,6 +1,25 @@
-"""Readers of media: folders, tables and arrays of them, each as one collection."""
+"""Readers: record batches from files and frames, one format a file, and collections of media.
 
+Nothing here knows what an attribute is; `withhold.records.dataset` gives columns their meaning.
+"""
+
+# The format modules are imported for their registrations, so that the suffix of a path finds them.
+from withhold.records.readers import csv_source, npz_source, parquet_source  # noqa: F401
 from withhold.records.readers.collection import Collection, Item, Samples, Selection
+from withhold.records.readers.feature_layout import FeatureLayout
+from withhold.records.readers.load_features import load_features
 from withhold.records.readers.open_media import kind_of_folder, open_media
+from withhold.records.readers.source import Source, open_source
 
-__all__ = ["Collection", "Item", "Samples", "Selection", "kind_of_folder", "open_media"]
+__all__ = [
+    "Collection",
+    "FeatureLayout",
+    "Item",
+    "Samples",
+    "Selection",
+    "Source",
+    "kind_of_folder",
+    "load_features",
+    "open_media",
+    "open_source",
+]

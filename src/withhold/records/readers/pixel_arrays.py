@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.safe_read import file_sha256, open_regular
-from withhold.records.files.npz import stored_arrays
-from withhold.records.files.source import one_line
 from withhold.records.readers.collection import Item
+from withhold.records.readers.npz_source import stored_arrays
+from withhold.records.readers.source import one_line
 from withhold.records.samples import ByteArray, Clip, Kind, Picture
 
 

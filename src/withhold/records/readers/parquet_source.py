@@ -1,8 +1,7 @@
-"""Parquet: the default format, read and written in small pieces whatever the file's layout."""
+"""Parquet: the default format, read in small pieces whatever the file's layout."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,13 +10,11 @@ import pyarrow.parquet as pq
 
 from withhold.core.errors import UserError
 from withhold.core.safe_read import open_regular
-from withhold.records.files.frame import without_views
-from withhold.records.files.pages import unpacked_pages
-from withhold.records.files.sink import Sink, writes
-from withhold.records.files.source import check_columns, check_table, one_line, reads, rebatch
-from withhold.records.files.unpacked import check_unpacked, check_width, least_row_bytes
+from withhold.records.readers.frame import without_views
+from withhold.records.readers.parquet_pages import unpacked_pages
+from withhold.records.readers.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.records.readers.unpacked import check_unpacked, check_width, least_row_bytes
 
-_GROUP_BYTES = 32 * 2**20
 _DECODE_BYTES = 2**20
 _STREAM_BYTES = 2**16
 
@@ -65,7 +62,7 @@ class ParquetSource:
         # The decoder holds several times what it decodes (levels, growing builders), so it is
         # given less at a time than the batch that was asked for.
         least = min(rows, 256)
-        step = max(least, min(rows, _DECODE_BYTES // _row_bytes(schema)))
+        step = max(least, min(rows, _DECODE_BYTES // row_bytes(schema)))
         done = 0
         try:
             with self._open() as file:
@@ -89,57 +86,6 @@ class ParquetSource:
         )
 
 
-@writes(".parquet", ".pq")
-class ParquetSink(Sink):
-    """Row groups of about 32 MiB, zstd; the bytes depend on the rows alone, not on the batches.
-
-    Floats are byte-stream-split instead of dictionary-coded: on normal noise that is 9 % smaller
-    than plain zstd and faster to read, and a dictionary of reals is only a second copy of them.
-    """
-
-    def _begin(self) -> None:
-        floats, others = _leaves(self.schema)
-        self._rows_per_group = max(1, _GROUP_BYTES // _row_bytes(self.schema))
-        self._held: list[pa.RecordBatch] = []
-        self._held_rows = 0
-        self._writer = pq.ParquetWriter(
-            self._file,
-            self.schema,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=others,
-            use_byte_stream_split=floats,
-        )
-
-    def _append(self, batch: pa.RecordBatch) -> None:
-        start = 0
-        while start < batch.num_rows:
-            piece = batch.slice(start, self._rows_per_group - self._held_rows)
-            start += piece.num_rows
-            self._held.append(piece)
-            self._held_rows += piece.num_rows
-            if self._held_rows == self._rows_per_group:
-                self._write_group()
-
-    def _finish(self) -> None:
-        if self._held_rows:
-            self._write_group()
-        self._writer.close()
-
-    def _release(self) -> None:
-        writer = self._writer
-        try:
-            writer.close()
-        finally:
-            writer.is_open = False
-
-    def _write_group(self) -> None:
-        # Joined first, since pages would otherwise break where the batches did.
-        table = pa.Table.from_batches(self._held, self.schema).combine_chunks()
-        self._held, self._held_rows = [], 0
-        self._writer.write_table(table, row_group_size=self._rows_per_group)
-
-
 def _unpacked(metadata: pq.FileMetaData, schema: pa.Schema) -> int:
     """How many bytes the file says it holds: by its chunks, or by its rows where that is more."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
@@ -150,7 +96,7 @@ def _unpacked(metadata: pq.FileMetaData, schema: pa.Schema) -> int:
     return max(chunks, int(metadata.num_rows) * least_row_bytes(schema))
 
 
-def _row_bytes(schema: pa.Schema) -> int:
+def row_bytes(schema: pa.Schema) -> int:
     """About how many bytes a row takes, by the types alone: the same for every file of a schema."""
     return max(1, sum(_value_bytes(kind) for kind in schema.types))
 
@@ -166,17 +112,3 @@ def _value_bytes(kind: pa.DataType) -> int:
         return max(1, int(kind.bit_width) // 8)
     except ValueError:
         return 16
-
-
-def _leaves(schema: pa.Schema) -> tuple[list[str], list[str]]:
-    """The Parquet paths of the leaves, floats apart; an empty file knows them for any nesting."""
-    buffer = io.BytesIO()
-    pq.write_table(schema.empty_table(), buffer)
-    leaves = pq.ParquetFile(buffer).schema
-    floats: list[str] = []
-    others: list[str] = []
-    for i in range(len(leaves.names)):
-        leaf = leaves.column(i)
-        is_float = leaf.physical_type in ("FLOAT", "DOUBLE") or leaf.logical_type.type == "FLOAT16"
-        (floats if is_float else others).append(leaf.path)
-    return floats, others

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.records.files import FeatureLayout, load_features, open_source
+from withhold.records.readers import FeatureLayout, load_features, open_source
 
 X = np.arange(6, dtype=np.float32).reshape(3, 2)
 WORDS = ["a", None, "b"]
@@ -65,7 +65,7 @@ def test_mistakes():
 
 def test_heavy_packages_are_not_imported():
     script = (
-        "import sys, withhold.records.files\n"
+        "import sys, withhold.records.readers\n"
         "assert not {'pandas', 'polars', 'torch'} & set(sys.modules), list(sys.modules)\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.records.files import open_source
-from withhold.records.files.source import rebatch
+from withhold.records.readers import open_source
+from withhold.records.readers.source import rebatch
 
 SUFFIXES = [".parquet", ".pq", ".csv", ".csv.gz", ".npz"]
 

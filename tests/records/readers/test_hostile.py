@@ -15,8 +15,8 @@ import pytest
 
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
-from withhold.records.files import FeatureLayout, load_features, unpacked
-from withhold.records.files.unpacked import FREE_BYTES, check_unpacked
+from withhold.records.readers import FeatureLayout, load_features, unpacked
+from withhold.records.readers.unpacked import FREE_BYTES, check_unpacked
 
 
 def said(path, read=lambda path: Dataset.read(path)) -> str:

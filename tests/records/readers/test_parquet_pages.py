@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.records.files import open_source, unpacked
-from withhold.records.files.pages import unpacked_pages
+from withhold.records.readers import open_source, unpacked
+from withhold.records.readers.parquet_pages import unpacked_pages
 
 RNG = np.random.default_rng(0)
 

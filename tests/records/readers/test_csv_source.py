@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.records.files import csv, open_sink, open_source
+from withhold.records.readers import csv_source as csv
+from withhold.records.readers import open_source
+from withhold.records.writers import open_sink
 
 
 def table(tmp_path, text: str | bytes, read) -> pa.Table:

@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from withhold.core.errors import UserError
-from withhold.records.files.source import check_columns, check_table, one_line, reads, rebatch
-from withhold.records.files.unpacked import check_unpacked, check_width
+from withhold.records.readers.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.records.readers.unpacked import check_unpacked, check_width
 
 
 @reads(".npz")

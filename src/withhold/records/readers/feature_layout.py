@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from withhold.core.errors import UserError, did_you_mean, listing
-from withhold.records.files.unpacked import MOST_FEATURES
+from withhold.records.readers.unpacked import MOST_FEATURES
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from withhold.records.files import shuffle
-from withhold.records.files.shuffle import Shuffle
+from withhold.records.writers import shuffle
+from withhold.records.writers.shuffle import Shuffle
 
 
 @pytest.mark.parametrize("bucket", [1 << 30, 500, 1])

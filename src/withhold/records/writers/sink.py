@@ -14,7 +14,7 @@ from typing import BinaryIO, Self, TypeVar
 import pyarrow as pa
 
 from withhold.core.errors import UserError
-from withhold.records.files.source import known_suffix
+from withhold.records.readers.source import known_suffix
 
 
 class Sink(ABC):

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from withhold.core.errors import UserError
-from withhold.records.files import open_source
-from withhold.records.files.parquet import _GROUP_BYTES
+from withhold.records.readers import open_source
+from withhold.records.writers.parquet_sink import _GROUP_BYTES
 
 words = st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"])))
 reals = st.one_of(st.none(), st.floats(width=32))

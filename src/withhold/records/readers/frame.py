@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from withhold.core.errors import UserError
-from withhold.records.files.hugging_face import hugging_face_table, is_hugging_face
-from withhold.records.files.source import check_columns, check_table, rebatch
+from withhold.records.readers.hugging_face import hugging_face_table, is_hugging_face
+from withhold.records.readers.source import check_columns, check_table, rebatch
 
 
 class FrameSource:

@@ -11,13 +11,14 @@ import pytest
 
 from support import PEAK
 from withhold.core.errors import UserError
-from withhold.records.files import FeatureLayout, load_features, open_sink, open_source
+from withhold.records.readers import FeatureLayout, load_features, open_source
+from withhold.records.writers import open_sink
 
 N, D = 100_000, 256
 MEASURE = (
     PEAK
     + """
-from withhold.records.files import FeatureLayout, load_features, open_source
+from withhold.records.readers import FeatureLayout, load_features, open_source
 
 before = peak()
 source = open_source(sys.argv[1])

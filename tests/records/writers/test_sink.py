@@ -11,7 +11,7 @@ import pytest
 
 from withhold.core.errors import UserError
 from withhold.core.targets import same_file
-from withhold.records.files import open_sink
+from withhold.records.writers import open_sink
 
 SUFFIXES = [".parquet", ".pq", ".csv", ".csv.gz", ".npz"]
 SMALL = pa.table({"a": [1.5, 2.5], "b": ["u", "v"]})
@@ -121,7 +121,7 @@ def test_bytes_do_not_depend_on_the_process(tmp_path):
     """The hash seed and the clock differ from process to process; the bytes must not."""
     script = (
         "import sys, pyarrow as pa\n"
-        "from withhold.records.files import open_sink\n"
+        "from withhold.records.writers import open_sink\n"
         "t = pa.table({'x': pa.array([[1., 2.]], pa.list_(pa.float32(), 2)), 's': ['a']})\n"
         "for name in ('a.parquet', 'a.npz'):\n"
         "    with open_sink(sys.argv[1] + '/' + name, t.schema) as sink:\n"

@@ -18,7 +18,7 @@ from __future__ import annotations
 import io
 from typing import BinaryIO
 
-from withhold.records.files.compact import I32, I64, LIST, STRUCT, Compact
+from withhold.records.readers.thrift_compact import I32, I64, LIST, STRUCT, Compact
 
 _LONGEST_HEADER = 2**14  # with statistics in it
 _TAIL = 8  # the footer's length, and PAR1

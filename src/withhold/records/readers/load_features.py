@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from withhold.core.errors import UserError
-from withhold.records.files.features import FeatureLayout
-from withhold.records.files.source import Source
+from withhold.records.readers.feature_layout import FeatureLayout
+from withhold.records.readers.source import Source
 
 _BATCH_BYTES = 2**20
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from withhold.core.errors import UserError
-from withhold.records.files import FeatureLayout
+from withhold.records.readers import FeatureLayout
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 LISTS = {

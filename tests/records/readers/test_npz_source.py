@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.records.files import open_sink, open_source
+from withhold.records.readers import open_source
+from withhold.records.writers import open_sink
 
 RNG = np.random.default_rng(0)
 

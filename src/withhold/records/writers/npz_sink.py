@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from withhold.core.errors import UserError
-from withhold.records.files.sink import Sink, writes
+from withhold.records.writers.sink import Sink, writes
 
 _TEXT_ROWS = 2**14
 

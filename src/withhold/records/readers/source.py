@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.safe_read import open_regular
-from withhold.records.files.times import check_times, check_zones
+from withhold.records.readers.times import check_times, check_zones
 
 
 class Source(Protocol):
@@ -47,7 +47,7 @@ def open_source(data: Any) -> Source:
     if hasattr(data, "batches") and hasattr(data, "schema"):
         source: Source = data
         return source
-    from withhold.records.files.frame import FrameSource
+    from withhold.records.readers.frame import FrameSource
 
     return FrameSource(data)
 

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from withhold.records.files import open_sink, open_source
+from withhold.records.readers import open_source
+from withhold.records.writers import open_sink
 
 
 @pytest.fixture
