@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from withhold.audit.leakage_scorer import leakage_scorer
     from withhold.bundle.bundle import load_bundle as load
     from withhold.certificate.certify_bundle import certify
-    from withhold.media.extract import extract
+    from withhold.media.extract_features import extract
     from withhold.records.dataset import Dataset
     from withhold.suppressor import Suppressor
 
@@ -42,7 +42,7 @@ _WHERE = {
     "Suppressor": ("withhold.suppressor", "Suppressor"),
     "audit": ("withhold.audit", None),
     "certify": ("withhold.certificate.certify_bundle", "certify"),
-    "extract": ("withhold.media.extract", "extract"),
+    "extract": ("withhold.media.extract_features", "extract"),
     "fit": ("withhold.actions.fit", "fit"),
     "leakage_scorer": ("withhold.audit.leakage_scorer", "leakage_scorer"),
     "load": ("withhold.bundle.bundle", "load_bundle"),

@@ -11,7 +11,7 @@ from withhold.audit.pairing import pair
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
-from withhold.release.dataset import with_rows
+from withhold.release.released_dataset import with_rows
 
 
 def shifted(n: int, seed: int) -> Dataset:

@@ -18,7 +18,7 @@ from withhold.bench import external
 from withhold.bench.external import BLUR_SIGMA, External, make_external
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
-from withhold.datasets.faces import RACES, SIDE
+from withhold.datasets.utkface import RACES, SIDE
 from withhold.records.dataset import Dataset
 
 

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load as load_tensors
 
-import withhold.bundle.files
+import withhold.bundle.bundle_files
 from support import TINY, mixed
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import FILES, Bundle, load_bundle, save_bundle
-from withhold.bundle.files import EXTRA, bundle_digest
+from withhold.bundle.bundle_files import EXTRA, bundle_digest
 from withhold.core.errors import UserError
 from withhold.core.key_file import read_key
 from withhold.core.signature import keyed_digest, sign
@@ -270,14 +270,14 @@ def test_a_write_that_fails_leaves_the_old_one(
 ) -> None:
     before = contents(folder)
     constant = fit_bundle(mixed(), ROLES, method="constant")
-    real = withhold.bundle.files.write_synced
+    real = withhold.bundle.bundle_files.write_synced
 
     def full(path: Path, data: bytes) -> None:
         if path.name == "history.json":
             raise OSError(28, "No space left on device")
         real(path, data)
 
-    monkeypatch.setattr("withhold.bundle.files.write_synced", full)
+    monkeypatch.setattr("withhold.bundle.bundle_files.write_synced", full)
     with pytest.raises(UserError, match="the disk is full"):
         save_bundle(constant, folder)
     assert contents(folder) == before

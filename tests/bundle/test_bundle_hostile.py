@@ -20,7 +20,7 @@ from safetensors.numpy import save as save_arrays
 from support import mixed
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import load_bundle, save_bundle
-from withhold.bundle.files import CERTIFICATE, MEMBERSHIP, write_files
+from withhold.bundle.bundle_files import CERTIFICATE, MEMBERSHIP, write_files
 from withhold.certificate import Certificate, certify, read_certificate
 from withhold.core.errors import UserError
 from withhold.core.signature import sign_fields

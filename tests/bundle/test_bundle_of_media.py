@@ -14,7 +14,7 @@ from release_support import below, bundle_of, hum, noisy, people
 from support import mixed
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import load_bundle, save_bundle
-from withhold.bundle.files import write_files
+from withhold.bundle.bundle_files import write_files
 from withhold.core.errors import UserError
 from withhold.core.key_file import read_key
 from withhold.methods import get_method, method_names

@@ -11,7 +11,7 @@ import pytest
 from support import TINY, Recorder, mixed
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import load_bundle, save_bundle
-from withhold.bundle.files import EXTRA, MEMBERSHIP
+from withhold.bundle.bundle_files import EXTRA, MEMBERSHIP
 from withhold.certificate import Certificate, certify
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset

@@ -15,7 +15,7 @@ from media_support import constant, write_png, write_wav
 from support import TINY
 from withhold.bundle.bundle import load_bundle
 from withhold.datasets.worlds import Voices, voices
-from withhold.media.extractors.registry import EXTRACTORS
+from withhold.media.extractors.extractor_registry import EXTRACTORS
 from withhold.records.dataset import Dataset
 
 from .conftest import Run, snapshot

@@ -9,7 +9,7 @@ from release_support import people
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
-from withhold.media.extract import plan
+from withhold.media.extract_features import plan
 from withhold.media.sinks import open_media_sink
 from withhold.media.to_file import extract_to
 from withhold.records.readers import open_media

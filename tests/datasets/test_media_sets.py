@@ -12,7 +12,7 @@ from made_media import make_media
 from withhold.core.errors import UserError
 from withhold.datasets.media_sets import MEDIA, RECORD, public_media
 from withhold.media.cutting import decode
-from withhold.media.extract import plan
+from withhold.media.extract_features import plan
 from withhold.records.readers import open_media
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from withhold.bundle.files import CERTIFICATE, MEMBERSHIP
+from withhold.bundle.bundle_files import CERTIFICATE, MEMBERSHIP
 
 KEY = bytes(range(32))
 # name of the target -> method of the bundle, file that is damaged

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 from support import codes, mixed
 from withhold import Dataset, Suppressor
 from withhold.core.errors import UserError
-from withhold.release.dataset import ReleasedDataset
+from withhold.release.released_dataset import ReleasedDataset
 
 
 @pytest.fixture(scope="module")

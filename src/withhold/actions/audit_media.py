@@ -8,7 +8,7 @@ from typing import Any
 from withhold.core.atomic import writing_to
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress
-from withhold.media.extract import plan
+from withhold.media.extract_features import plan
 from withhold.media.to_file import extract_to
 from withhold.records.readers import open_media
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from withhold.actions.request import Reading, Request
+from withhold.actions.request import DataOptions, Request
 from withhold.bundle.bundle import load_bundle
 from withhold.certificate import Certificate
 from withhold.certificate.certify_bundle import certify as certified
+from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
-from withhold.core.targets import check_target
 
 
 class CertifyRequest(Request):
@@ -23,7 +23,7 @@ class CertifyRequest(Request):
     output: Path
     confidence: float = 0.95
     features: str | None = None
-    reading: Reading = Reading()
+    reading: DataOptions = DataOptions()
     key: Path | None = None
 
 

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from withhold.actions.request import Opening, Request
 from withhold.core.errors import UserError
+from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
-from withhold.core.targets import check_target
-from withhold.media.extract import Job, plan
+from withhold.media.extract_features import Job, plan
 from withhold.media.to_file import Extraction, extract_to
 from withhold.records.readers.collection import FILE
 from withhold.records.writers import check_sink

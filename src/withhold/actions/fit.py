@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field
 
-from withhold.actions.request import Opening, Reading, Request
+from withhold.actions.request import DataOptions, Opening, Request
 from withhold.bundle.bundle import Bundle, describe, load_bundle, save_bundle
+from withhold.bundle.bundle_files import bundle_digest, check_place, is_bundle, tidy_place
 from withhold.bundle.described_input import describe_input
-from withhold.bundle.files import bundle_digest, check_place, is_bundle, tidy_place
 from withhold.bundle.fit_membership import FitMembership
 from withhold.certificate import certify
 from withhold.certificate.claim_wording import headline
 from withhold.core.errors import UserError
 from withhold.core.key_file import as_key, make_key_file
+from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
-from withhold.core.targets import check_target
-from withhold.media.extract import with_raw_media
+from withhold.media.extract_features import with_raw_media
 from withhold.media.recognise import open_as
 from withhold.methods import Channel, Journal, Modifier, get_method, read_config, require_kind
 from withhold.records.checks import no_attribute
@@ -46,7 +46,7 @@ class FitRequest(Request):
     method: str = "codebook"
     config: dict[str, Any] = Field(default_factory=dict)
     seed: int = Field(0, ge=0)
-    reading: Reading = Reading()
+    reading: DataOptions = DataOptions()
     opening: Opening = Opening()
     raw: Path | None = None
     key: Path | None = None

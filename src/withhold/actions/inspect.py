@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from withhold.actions.request import Reading, Request
+from withhold.actions.request import DataOptions, Request
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset
@@ -21,7 +21,7 @@ class InspectRequest(Request):
     data: Path
     suppress: str = ""
     preserve: str = ""
-    reading: Reading = Reading()
+    reading: DataOptions = DataOptions()
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from withhold.actions.request import Opening, Request
 from withhold.bundle.bundle import Bundle, load_bundle
 from withhold.certificate.release_file import certificate_path
 from withhold.core.errors import UserError
+from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
-from withhold.core.targets import check_target
 from withhold.records.readers import open_media, open_source
 from withhold.records.writers import check_sink
 from withhold.records.writers.row_list import rows_path
-from withhold.release.files import codes_path
 from withhold.release.media_stream import release_media
 from withhold.release.modify import check_shape
+from withhold.release.release_files import codes_path
 from withhold.release.stream import release_features
 from withhold.release.wishes import Wishes
 from withhold.release.written import Written

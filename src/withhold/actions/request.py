@@ -17,7 +17,7 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Reading(Request):
+class DataOptions(Request):
     """How a file of features is read."""
 
     features: str = "x"

@@ -21,7 +21,7 @@ from withhold.core.progress import Progress
 from withhold.methods.features.codebook import CodebookModifier
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
-from withhold.release.dataset import release_dataset
+from withhold.release.released_dataset import release_dataset
 
 SEEDS = (0, 1, 2)
 WORLDS = ((2, 2000), (5, 1200), (10, 5000))  # classes, records

@@ -25,7 +25,7 @@ from withhold.core.progress import Progress
 from withhold.datasets.media_sets import public_media
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
-from withhold.release.dataset import release_dataset
+from withhold.release.released_dataset import release_dataset
 
 SEEDS = (0, 1, 2)
 LINKED = "20"

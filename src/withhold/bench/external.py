@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from withhold.bench.rivals import missing
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress
-from withhold.datasets.faces import FILE, SIDE, read_faces
 from withhold.datasets.public import data_folder, public
+from withhold.datasets.utkface import FILE, SIDE, read_faces
 from withhold.records.dataset import Dataset
 
 KEY = "id"

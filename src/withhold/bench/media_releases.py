@@ -34,7 +34,7 @@ from withhold.bench.result_table import Cells, RecipeResult, at_most, percent
 from withhold.bench.row_cache import keep_row, recipe_key, row_folder, row_key, write_once
 from withhold.core.progress import Progress
 from withhold.datasets.media_sets import RECORD, MediaFile, public_media
-from withhold.media.extract import plan, with_raw_media
+from withhold.media.extract_features import plan, with_raw_media
 from withhold.media.to_file import extract_to
 from withhold.methods import method_names
 from withhold.records.dataset import Dataset

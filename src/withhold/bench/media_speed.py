@@ -20,7 +20,7 @@ from withhold.bench.process_memory import figure_of, need_proc
 from withhold.bench.result_table import BenchResult, Cells
 from withhold.core.progress import Progress, Silent
 from withhold.media.encode import encode
-from withhold.media.extract import Job, plan
+from withhold.media.extract_features import Job, plan
 from withhold.media.to_file import extract_to
 from withhold.records.samples import Clip, Kind, Picture, Sound
 
@@ -39,7 +39,7 @@ MEMORY = (("logmel", 300), ("pixels", 300))
 _EXTRACT = """
 import sys
 from pathlib import Path
-from withhold.media.extract import plan
+from withhold.media.extract_features import plan
 from withhold.media.to_file import extract_to
 from withhold.core.progress import Silent
 extract_to(plan(sys.argv[1], extractor=sys.argv[2]), Path(sys.argv[3]), progress=Silent())
@@ -131,7 +131,7 @@ def measure_media_speed(
 
 
 def _timed(name: str, settings: dict[str, Any], files: int, work: Path) -> Timed:
-    from withhold.media.extractors.registry import extractor_type
+    from withhold.media.extractors.extractor_registry import extractor_type
 
     folder = _made(extractor_type(name).kind, files, work)
     job = plan(folder, extractor=name, settings=settings)
@@ -163,7 +163,7 @@ def _bare(job: Job, most: int | None = None) -> None:
 
 def _peak(name: str, files: int, work: Path) -> float:
     """Peak memory in MB of an extraction in a fresh process."""
-    from withhold.media.extractors.registry import extractor_type
+    from withhold.media.extractors.extractor_registry import extractor_type
 
     folder = _made(extractor_type(name).kind, files, work)
     return figure_of(_EXTRACT, folder, name, work / "peak.parquet")

@@ -22,7 +22,7 @@ from withhold.bench.release_worlds import KINDS, SECRET, ReleaseWorld
 from withhold.bench.result_table import BenchResult, Cells
 from withhold.certificate.linked_bound import linked_rate
 from withhold.core.progress import Progress
-from withhold.release.dataset import ReleasedDataset, release_dataset
+from withhold.release.released_dataset import ReleasedDataset, release_dataset
 
 WORLDS = 1000  # of each kind
 CONFIDENCE = 0.95

@@ -33,9 +33,9 @@ from pydantic import BaseModel
 from safetensors.numpy import load, save
 
 from withhold import __version__
+from withhold.bundle.bundle_files import CERTIFICATE, MEMBERSHIP, read_files, write_files
 from withhold.bundle.described_input import describe_input
 from withhold.bundle.description import SCHEMA, Description, read_description, read_json
-from withhold.bundle.files import CERTIFICATE, MEMBERSHIP, read_files, write_files
 from withhold.bundle.fit_membership import FitMembership
 from withhold.core.errors import UserError
 from withhold.core.key_file import as_key

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from withhold.bundle.bundle import Bundle
-from withhold.bundle.files import MEMBERSHIP
+from withhold.bundle.bundle_files import MEMBERSHIP
 from withhold.core.errors import UserError
 from withhold.core.signature import keyed_digest
 from withhold.records.dataset import Dataset

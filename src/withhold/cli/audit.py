@@ -177,9 +177,9 @@ def audit(
     from withhold.audit.settings import AuditSettings
     from withhold.core.errors import UserError
     from withhold.core.key_file import as_key
-    from withhold.core.targets import check_folder_target
+    from withhold.core.output_targets import check_folder_target
     from withhold.records.dataset import Dataset
-    from withhold.release.dataset import with_rows
+    from withhold.release.released_dataset import with_rows
 
     if output is None:
         raise UserError("no folder for the evidence; name one with -o")
@@ -297,7 +297,7 @@ def _same_columns(before: Dataset, after: Dataset) -> Dataset:
 
 
 def _write(evidence: Evidence, output: Path, *, title: str) -> None:
-    from withhold.core.targets import write_into
+    from withhold.core.output_targets import write_into
     from withhold.report import render
 
     page = render(evidence, title=title)

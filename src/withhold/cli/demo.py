@@ -38,7 +38,7 @@ def demo(
     from withhold.bundle.bundle import save_bundle
     from withhold.certificate.release_file import ReleaseCertificate, certificate_path
     from withhold.datasets.worlds import voices
-    from withhold.media.extract import extract
+    from withhold.media.extract_features import extract
     from withhold.records.readers import Samples
     from withhold.records.roles import Roles
     from withhold.records.samples import Sound

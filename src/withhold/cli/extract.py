@@ -142,7 +142,7 @@ def extract(
 
 def _listed() -> str:
     """One paragraph an extractor."""
-    from withhold.media.extractors.registry import EXTRACTORS, extractor_type
+    from withhold.media.extractors.extractor_registry import EXTRACTORS, extractor_type
 
     lines = []
     for name in EXTRACTORS:

@@ -142,7 +142,7 @@ def fit(
 
 def _stays_here(bundle: Path) -> str:
     """What of a bundle is not for others."""
-    from withhold.bundle.files import MEMBERSHIP
+    from withhold.bundle.bundle_files import MEMBERSHIP
 
     told = "keep private: key (whoever has it can repeat the draws and sign)"
     if (bundle / MEMBERSHIP).exists():

@@ -15,7 +15,7 @@ from withhold.core.errors import UserError
 from withhold.core.progress import Bars, Lines, Progress, Silent
 
 if TYPE_CHECKING:
-    from withhold.actions.request import Reading
+    from withhold.actions.request import DataOptions
 
 Data = Annotated[Path, typer.Argument(help="Dataset: Parquet, CSV or npz.", metavar="DATA")]
 DataOrMedia = Annotated[
@@ -126,11 +126,11 @@ def reading(
     exclude: str | None = None,
     multilabel: list[str] | None = None,
     test: str | None = None,
-) -> Reading:
+) -> DataOptions:
     """How a dataset is read, as the options say it."""
-    from withhold.actions.request import Reading
+    from withhold.actions.request import DataOptions
 
-    return Reading(
+    return DataOptions(
         features=features,
         group=group,
         exclude=tuple(c.strip() for c in (exclude or "").split(",") if c.strip()),

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError, did_you_mean, listing
-from withhold.datasets.faces import face_labels
 from withhold.datasets.public import data_folder
+from withhold.datasets.utkface import face_labels
 from withhold.records.dataset import Dataset
 from withhold.records.readers.source import one_line
 from withhold.records.samples import Kind

@@ -42,7 +42,7 @@ def audiomnist(folder: Path, progress: Progress) -> Dataset:
 
     60 speakers say ten digits. Gender, accent, age and room are functions of the speaker.
     """
-    from withhold.media.extract import extract
+    from withhold.media.extract_features import extract
 
     data = extract(
         folder / "audiomnist_takes00-39_8khz.parquet", test="take>=30", progress=progress
@@ -52,7 +52,7 @@ def audiomnist(folder: Path, progress: Progress) -> Dataset:
 
 def audiomnist_val(folder: Path, progress: Progress) -> Dataset:
     """AudioMNIST without its test takes: 0 to 24 train, 25 to 29 to choose settings on."""
-    from withhold.media.extract import extract
+    from withhold.media.extract_features import extract
 
     path = folder / "audiomnist_takes00-39_8khz.parquet"
     data = extract(path, test="take>=25", progress=progress)
@@ -62,7 +62,7 @@ def audiomnist_val(folder: Path, progress: Progress) -> Dataset:
 
 def utkface(folder: Path, progress: Progress) -> Dataset:
     """12,000 faces of UTKFace as 32 x 32 grey pixels in 0..1; 60 % train, 20 % val, 20 % test."""
-    from withhold.datasets.faces import FILE, read_faces
+    from withhold.datasets.utkface import FILE, read_faces
 
     return read_faces(folder / FILE, progress).with_split(stratify=["gender"])
 

@@ -31,7 +31,7 @@ _NAME = re.compile(r"part-(\d+)-(\d+)\.parquet")
 _OURS = re.compile(r"part-\d+-\d+\.(parquet|writing)|\.?plan\.json(\.partial)?")
 
 
-class Parts:
+class ExtractedParts:
     """The parts in one folder, made for one plan."""
 
     def __init__(self, folder: Path, plan: dict[str, Any]) -> None:
@@ -111,7 +111,7 @@ class Parts:
             self.folder.rmdir()
 
     def _sound(self) -> list[Path]:
-        """Parts that follow each other and can be read; what comes after a torn one goes."""
+        """The parts that follow each other and can be read; what comes after a torn one goes."""
         kept: list[Path] = []
         stop = 0
         found = sorted(p for p in self.folder.iterdir() if _NAME.fullmatch(p.name))

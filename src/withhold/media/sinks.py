@@ -21,9 +21,9 @@ from withhold.media.encode import encode, suffix_for
 from withhold.media.folder_sink import DATE, FolderSink, dealt
 from withhold.media.media_sink import MediaSink
 from withhold.records.readers.collection import Collection, Item, Samples, Selection
-from withhold.records.readers.media_folder import Folder
-from withhold.records.readers.media_table import MULAW, Stored
-from withhold.records.readers.pixel_arrays import Arrays
+from withhold.records.readers.media_folder import MediaFolder
+from withhold.records.readers.media_table import MULAW, MediaTable
+from withhold.records.readers.pixel_arrays import PixelArrays
 from withhold.records.samples import Clip, Picture, Sample, Sound
 from withhold.records.writers import Sink, check_sink, open_sink
 from withhold.records.writers.row_list import find_rows, rows_path, write_rows
@@ -41,7 +41,7 @@ class TableSink(MediaSink):
     def __init__(
         self,
         target: Path,
-        stored: Stored,
+        stored: MediaTable,
         drop: frozenset[str],
         places: npt.NDArray[np.int64] | None = None,
     ) -> None:
@@ -194,8 +194,8 @@ def is_of_files(collection: Collection, target: Path) -> bool:
     whole = _whole(collection)
     if isinstance(whole, Samples):
         return target.suffix.lower() != ".npz"
-    inside = isinstance(whole, Stored) and whole.form != "path"
-    return not inside and not isinstance(whole, Arrays)
+    inside = isinstance(whole, MediaTable) and whole.form != "path"
+    return not inside and not isinstance(whole, PixelArrays)
 
 
 def open_media_sink(
@@ -229,7 +229,7 @@ def open_media_sink(
         if keep_names:
             sink.check_names(collection.items())
         return sink
-    if isinstance(whole, Stored):
+    if isinstance(whole, MediaTable):
         if target.suffix.lower() not in (".parquet", ".pq"):
             raise UserError(f"{collection.name} holds its media in a column, and so does its"
                             " release: name it .parquet")  # fmt: skip
@@ -237,8 +237,8 @@ def open_media_sink(
     if target.suffix.lower() != ".npz":
         raise UserError(f"{collection.name} is an npz, and so is its release: name it .npz")
     check_sink(target)
-    grey = isinstance(whole, Arrays) and whole.pixels.ndim == 3
-    column = whole.column if isinstance(whole, Arrays) else whole.kind
+    grey = isinstance(whole, PixelArrays) and whole.pixels.ndim == 3
+    column = whole.column if isinstance(whole, PixelArrays) else whole.kind
     return ArraySink(target, column, grey, _label_arrays(collection, drop), drop, places)
 
 
@@ -250,7 +250,7 @@ def _label_arrays(collection: Collection, drop: frozenset[str]) -> dict[str, npt
     """The labels that leave, (n,) each, of the type that they have in the file."""
     names = [n for n in collection.schema.names if n not in drop]
     whole = _whole(collection)
-    if not isinstance(whole, Arrays):
+    if not isinstance(whole, PixelArrays):
         table = collection.labels()
         return {} if table is None else {n: np.array(table[n].to_pylist()) for n in names}
     with np.load(whole.path, allow_pickle=False) as file:
@@ -268,7 +268,7 @@ def _check_folder(collection: Collection, target: Path) -> None:
             f"{collection.name} holds its media as files, and so does its release: a folder, which"
             f" {target.name} does not look like; choose another -o"
         )
-    if isinstance(collection, Folder):
+    if isinstance(collection, MediaFolder):
         root, real = (Path(os.path.realpath(p)) for p in (collection.root, target))
         if real.is_relative_to(root):
             raise UserError(

@@ -15,10 +15,17 @@ from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
 from withhold.core.lists import as_csv
 from withhold.core.progress import Progress
-from withhold.media.extract import METADATA, Job, check_some, note_of, train_rows, with_parts
+from withhold.media.extract_features import (
+    METADATA,
+    Job,
+    check_some,
+    note_of,
+    train_rows,
+    with_parts,
+)
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.moments import Moments
-from withhold.media.parts import Parts
+from withhold.media.parts import ExtractedParts
 from withhold.media.pipeline import FEATURES, Block, Skipped, blocks
 from withhold.records.dataset import Dataset
 from withhold.records.writers import open_sink
@@ -51,7 +58,7 @@ def extract_to(
 
     With `strict`, the first medium that cannot be used is an error.
     """
-    parts = Parts(output.with_name(f"{output.name}.partial"), job.fingerprint())
+    parts = ExtractedParts(output.with_name(f"{output.name}.partial"), job.fingerprint())
     resumed = parts.stop
     if resumed:
         progress.say(f"resuming from {parts.folder}: {resumed:,} of {len(job.collection):,} done")
@@ -73,7 +80,9 @@ def extract_to(
     return Extraction(len(blank), fitted.dimension, resumed, skipped, listed)
 
 
-def _fill(parts: Parts, job: Job, strict: bool, progress: Progress, workers: int | None) -> None:
+def _fill(
+    parts: ExtractedParts, job: Job, strict: bool, progress: Progress, workers: int | None
+) -> None:
     """Extract what the parts lack."""
     _refuse(job, parts.skipped(), strict)
     # What was done before does not count: the time that is left is judged by this run.
@@ -98,7 +107,7 @@ def _gathered(job: Job, start: int, workers: int | None) -> Iterator[list[Block]
         yield held
 
 
-def _with_statistics(extractor: Extractor, parts: Parts, blank: Dataset) -> Extractor:
+def _with_statistics(extractor: Extractor, parts: ExtractedParts, blank: Dataset) -> Extractor:
     if not extractor.lacks_statistics:
         return extractor
     train, moments, row = train_rows(blank), Moments(extractor.dimension), 0
@@ -111,7 +120,7 @@ def _with_statistics(extractor: Extractor, parts: Parts, blank: Dataset) -> Extr
 def _write(
     job: Job,
     fitted: Extractor,
-    parts: Parts,
+    parts: ExtractedParts,
     blank: Dataset,
     skipped: list[Skipped],
     output: Path,

@@ -22,7 +22,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Pair:
+class AttributePair:
     """Two attributes, and how many bits they share."""
 
     one: str
@@ -36,7 +36,7 @@ class Feasibility:
     """Entropies, floors and ceilings for one choice of roles."""
 
     entropy: dict[str, float]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AttributePair, ...]
     majority: dict[str, float]
     floor: dict[str, float]
     ceiling: dict[str, float]
@@ -56,7 +56,7 @@ def feasibility(dataset: Dataset, roles: Roles) -> Feasibility:
     preserve = [attributes[n] for n in roles.preserve if n in attributes]
     names = list(attributes)
     pairs = tuple(
-        Pair(
+        AttributePair(
             a,
             b,
             mutual_information(attributes[a], attributes[b]),

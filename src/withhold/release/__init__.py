@@ -1,9 +1,9 @@
 """Releases: which columns leave, in which order, and what is written beside them."""
 
-from withhold.release.dataset import ReleasedDataset, release_dataset
-from withhold.release.files import codes_path
 from withhold.release.modify import check_shape
 from withhold.release.policy import ColumnDecision, Decision, Subject, decide
+from withhold.release.release_files import codes_path
+from withhold.release.released_dataset import ReleasedDataset, release_dataset
 from withhold.release.wishes import Wishes
 from withhold.release.written import Written
 

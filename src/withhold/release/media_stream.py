@@ -20,7 +20,7 @@ from withhold.media.pipeline import Skipped
 from withhold.media.sinks import MediaSink, is_of_files, open_media_sink
 from withhold.media.to_file import list_skipped
 from withhold.methods.media_modifier import MediaModifier
-from withhold.records.columns.measure import MOST
+from withhold.records.columns.measure_columns import MOST
 from withhold.records.readers import Collection, Item
 from withhold.records.readers.media_table import PATHS
 from withhold.records.readers.source import one_line

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.core.keyed import other_key
-from withhold.records.columns.measure import MOST
+from withhold.records.columns.measure_columns import MOST
 from withhold.records.columns.rules import has_bytes
 from withhold.records.plain import plain_table
 from withhold.release.digest import row_digests

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from withhold.learn.nets.mtcnn import ONet, PNet, RNet
-from withhold.media.faces import FILES
+from withhold.media.face_detector import FILES
 from withhold.media.weights import load_into
 
 

@@ -8,7 +8,7 @@ import torch
 from pydantic import ValidationError
 
 from contracts.extractor import ExtractorContract
-from withhold.media.extract import extract
+from withhold.media.extract_features import extract
 from withhold.media.extractors import logmel
 from withhold.media.extractors.logmel import LogMel, LogMelConfig
 from withhold.media.moments import Moments

@@ -29,7 +29,7 @@ from withhold.learn.nets.perceptron import folded, unit
 from withhold.learn.nets.space import Space
 from withhold.learn.training import initialise
 from withhold.methods import read_config
-from withhold.methods.features.mass_it import Limits, MassItConfig, MassItModifier, limits_of
+from withhold.methods.features.mass_it import MassItConfig, MassItLimits, MassItModifier, limits_of
 from withhold.methods.features.mass_it.limits import mean_conditional, mean_entropy
 from withhold.methods.features.mass_it.players import Players, Target
 from withhold.records.attribute import Attribute
@@ -57,7 +57,9 @@ class TestMassIt(TrainedMethodContract):
 # --- limits -----------------------------------------------------------------------------------
 
 
-def limits(data: Dataset, suppress: str = "secret", preserve: str = "useful", **c: Any) -> Limits:
+def limits(
+    data: Dataset, suppress: str = "secret", preserve: str = "useful", **c: Any
+) -> MassItLimits:
     return limits_of(data.part("train"), Roles.of(suppress, preserve), MassItConfig(**c))
 
 

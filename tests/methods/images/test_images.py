@@ -89,7 +89,7 @@ def test_an_even_kernel_is_refused() -> None:
 
 
 def test_describing_one_on_faces_loads_no_detector(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("withhold.media.faces.FaceDetector", None)
+    monkeypatch.setattr("withhold.media.face_detector.FaceDetector", None)
     one = BlackenModifier.from_state({}, {"area": 0.36}, KEY)
     assert one.settings() == {"region": "faces", "area": 0.36, "missing": "whole"}
 
@@ -97,7 +97,7 @@ def test_describing_one_on_faces_loads_no_detector(monkeypatch: pytest.MonkeyPat
 def test_without_a_detector_named_it_uses_the_one_that_ships(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("withhold.media.faces.FaceDetector", White)
+    monkeypatch.setattr("withhold.media.face_detector.FaceDetector", White)
     one = BlurModifier.from_state({}, {"region": "faces"}, KEY)
     out = values(one.apply(Picture(scene())))
     np.testing.assert_array_equal(out[:, 40:], scene()[:, 40:])

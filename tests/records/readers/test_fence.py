@@ -11,7 +11,7 @@ import pytest
 
 from media_support import constant, write_wav
 from withhold.core.errors import UserError
-from withhold.media.extract import extract
+from withhold.media.extract_features import extract
 from withhold.records.readers import open_media
 from withhold.records.readers.fence import Fence
 from withhold.records.samples import BadMedia

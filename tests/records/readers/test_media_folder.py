@@ -6,7 +6,7 @@ import pytest
 
 from media_support import constant, write_wav
 from withhold.core.errors import UserError
-from withhold.records.readers.media_folder import Folder, file_names
+from withhold.records.readers.media_folder import MediaFolder, file_names
 from withhold.records.samples import BadMedia
 
 
@@ -18,7 +18,7 @@ def root(tmp_path):
 
 
 def read(root, kind="sound", **how):
-    return Folder.read(root, kind, **how)
+    return MediaFolder.read(root, kind, **how)
 
 
 def names(folder):

@@ -11,7 +11,7 @@ import pytest
 
 from media_support import constant, write_png, write_wav
 from withhold.core.errors import UserError
-from withhold.records.readers.media_table import MULAW, Stored
+from withhold.records.readers.media_table import MULAW, MediaTable
 from withhold.records.samples import BadMedia, Sound
 
 WAVES = [np.float32([0.1, -0.2, 0.3]), np.float32([0.5]), np.float32([-1, 1, 0, 0.25, 0.125])]
@@ -23,7 +23,7 @@ def write(path, /, **columns):
 
 
 def read(path, kind="sound", **how):
-    return Stored.read(path, kind, **how)
+    return MediaTable.read(path, kind, **how)
 
 
 def contents(stored):

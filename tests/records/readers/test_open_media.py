@@ -8,9 +8,9 @@ import pytest
 from media_support import constant, write_wav
 from withhold.core.errors import UserError
 from withhold.records.readers import open_media
-from withhold.records.readers.media_folder import Folder
-from withhold.records.readers.media_table import Stored
-from withhold.records.readers.pixel_arrays import Arrays
+from withhold.records.readers.media_folder import MediaFolder
+from withhold.records.readers.media_table import MediaTable
+from withhold.records.readers.pixel_arrays import PixelArrays
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def place(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("place")
 def test_by_what_is_there():
-    assert isinstance(open_media("sounds", "sound"), Folder)
-    assert isinstance(open_media("list.parquet", "sound"), Stored)
-    assert isinstance(open_media("pixels.npz", "image"), Arrays)
+    assert isinstance(open_media("sounds", "sound"), MediaFolder)
+    assert isinstance(open_media("list.parquet", "sound"), MediaTable)
+    assert isinstance(open_media("pixels.npz", "image"), PixelArrays)
 
 
 @pytest.mark.usefixtures("place")

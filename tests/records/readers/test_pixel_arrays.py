@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.records.readers.pixel_arrays import Arrays
+from withhold.records.readers.pixel_arrays import PixelArrays
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (5, 4, 3), np.uint8)
@@ -22,18 +22,18 @@ def save(path, **arrays):
 
 def test_colour_grey_and_clips(tmp_path):
     path = save(tmp_path / "a.npz", pictures=COLOUR, who=list("abcde"), age=np.arange(5))
-    arrays = Arrays.read(path, "image")
+    arrays = PixelArrays.read(path, "image")
     items = list(arrays.items(2))
     assert [item.name for item in items] == ["row 2", "row 3", "row 4"]
     assert dict(items[0].labels) == {"who": "c", "age": 2}
     assert np.array_equal(items[0].content.pixels, COLOUR[2])
     assert (len(arrays), arrays.schema.names) == (5, ["who", "age"])
 
-    grey = next(Arrays.read(save(tmp_path / "g.npz", x=GREY), "image").items(1)).content.pixels
+    grey = next(PixelArrays.read(save(tmp_path / "g.npz", x=GREY), "image").items(1)).content.pixels
     assert grey.shape == (4, 3, 3)
     assert (grey == GREY[1][..., None]).all()
 
-    clips = Arrays.read(save(tmp_path / "c.npz", clips=CLIPS, images=COLOUR), "clip")
+    clips = PixelArrays.read(save(tmp_path / "c.npz", clips=CLIPS, images=COLOUR), "clip")
     assert np.array_equal(next(clips.items(4)).content.frames, CLIPS[4])
     assert clips.labels() is None
 
@@ -43,15 +43,15 @@ def test_only_arrays_of_one_value_a_record_are_labels(tmp_path):
         tmp_path / "a.npz",
         pixels=GREY, good=np.ones(5, bool), other=np.zeros(4), wide=np.zeros((5, 2)),
     )  # fmt: skip
-    assert Arrays.read(path, "image").schema.names == ["good"]
+    assert PixelArrays.read(path, "image").schema.names == ["good"]
 
 
 def test_the_stamp_tells_the_column(tmp_path):
     path = save(tmp_path / "a.npz", a=GREY, b=GREY)
-    one, two = (Arrays.read(path, "image", column=c) for c in "ab")
+    one, two = (PixelArrays.read(path, "image", column=c) for c in "ab")
     assert one.stamp() != two.stamp()
     assert one.digest() != two.digest()
-    assert one.digest() == Arrays.read(path, "image", column="a").digest()
+    assert one.digest() == PixelArrays.read(path, "image", column="a").digest()
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_stamp_tells_the_column(tmp_path):
 )
 def test_mistakes(tmp_path, arrays, kind, column, told):
     with pytest.raises(UserError) as caught:
-        Arrays.read(save(tmp_path / "a.npz", **arrays), kind, column=column)
+        PixelArrays.read(save(tmp_path / "a.npz", **arrays), kind, column=column)
     assert told in str(caught.value)
 
 
@@ -87,6 +87,6 @@ def test_damage(tmp_path):
     for content in (b"", b"x", whole[: len(whole) // 2], bytes(flipped), bare.getvalue()):
         path.write_bytes(content)
         with pytest.raises(UserError, match=r"a\.npz"):
-            Arrays.read(path, "image")
+            PixelArrays.read(path, "image")
     with pytest.raises(UserError, match="no such file"):
-        Arrays.read(tmp_path / "b.npz", "image")
+        PixelArrays.read(tmp_path / "b.npz", "image")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.core.targets import same_file
+from withhold.core.output_targets import same_file
 from withhold.records.writers import open_sink
 
 SUFFIXES = [".parquet", ".pq", ".csv", ".csv.gz", ".npz"]

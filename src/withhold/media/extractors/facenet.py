@@ -18,7 +18,7 @@ from withhold.core.errors import UserError
 from withhold.learn.nets.inception_resnet import InceptionResnetV1
 from withhold.media.decode.pictures import resized
 from withhold.media.extractors.extractor import Extractor, ExtractorConfig, FloatArray, Prepared
-from withhold.media.faces import FaceDetector
+from withhold.media.face_detector import FaceDetector
 from withhold.media.weights import file_hash, load_into
 from withhold.records.samples import BadMedia, ByteArray, Picture, Sample
 

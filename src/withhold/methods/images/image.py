@@ -69,6 +69,6 @@ class ImageModifier(FilterModifier[C]):
 
 
 def _face_detector() -> Faces:
-    from withhold.media.faces import FaceDetector
+    from withhold.media.face_detector import FaceDetector
 
     return FaceDetector()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from withhold.records.attribute import Attribute
 from withhold.records.columns.bins import binned, looks
-from withhold.records.columns.encode import EncodedColumn
+from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.exact import chance_of_squares
 from withhold.records.columns.joint import single_labels
 from withhold.records.columns.significance import chance_of_gain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from withhold.records.columns.encode import EncodedColumn
+from withhold.records.columns.column_encoding import EncodedColumn
 
 Codes = npt.NDArray[np.int64]
 BINS = 6  # for a column of many values

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from withhold.records.attribute import Attribute, combine
 from withhold.records.columns.bins import looks
-from withhold.records.columns.encode import EncodedColumn
+from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.exact import chance_of_squares
 
 CLASSES = 100  # a joint attribute with more classes is not tested

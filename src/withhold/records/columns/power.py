@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.records.columns.bins import OWN, binned
-from withhold.records.columns.encode import EncodedColumn
+from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.exact import fisher
 
 Codes = npt.NDArray[np.int64]

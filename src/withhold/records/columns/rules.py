@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from withhold.records.columns.encode import FREQUENT, list_matrix
+from withhold.records.columns.column_encoding import FREQUENT, list_matrix
 from withhold.records.plain import plain_column, plain_type
 
 FloatArray = npt.NDArray[np.float32]

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from withhold.records.attribute import Attribute
 from withhold.records.columns.bins import BINS, binned
-from withhold.records.columns.encode import FREQUENT, EncodedColumn, encode_column
+from withhold.records.columns.column_encoding import FREQUENT, EncodedColumn, encode_column
 from withhold.records.columns.exact import chance_of_cells
 from withhold.records.columns.guess import (
     Guesser,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from withhold.records.attribute import Attribute
 from withhold.records.columns.bins import binned, looks
-from withhold.records.columns.encode import EncodedColumn
+from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.tells import COMBINATION, LEVEL, Telling, how_well_it_tells
 
 Codes = npt.NDArray[np.int64]

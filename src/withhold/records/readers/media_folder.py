@@ -28,7 +28,7 @@ _OUTSIDE = "is a link that leads out of the folder; if it can be trusted, add --
 
 
 @dataclass(frozen=True, eq=False)
-class Folder:
+class MediaFolder:
     """Every file of one kind below a folder, in the order of their names.
 
     Files whose names do not say that kind are counted in `others` and left alone. A linked folder
@@ -56,7 +56,7 @@ class Folder:
         stills: bool = True,
         names: str | Path | None = None,
         allow_outside: bool = False,
-    ) -> Folder:
+    ) -> MediaFolder:
         """List a folder; decode nothing. `names` says what the files of a release were called."""
         wanted = {kind, "image"} if kind == "clip" and stills else {kind}
         closed: dict[str, str] = {}

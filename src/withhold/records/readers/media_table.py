@@ -35,7 +35,7 @@ PATHS = ("path", "file", "filename", "file_name")
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
+class MediaTable:
     """One column of a Parquet or CSV file holds the media, the others are labels."""
 
     path: Path
@@ -56,7 +56,7 @@ class Stored:
         column: str | None = None,
         rate: int | None = None,
         allow_outside: bool = False,
-    ) -> Stored:
+    ) -> MediaTable:
         """Find the column, and what it holds; paths that leave the table's folder are refused."""
         source = open_source(path)
         column = _find(source, kind, column)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from withhold.core.errors import UserError, did_you_mean
 from withhold.records.readers.collection import Collection
-from withhold.records.readers.media_folder import Folder
-from withhold.records.readers.media_table import Stored
-from withhold.records.readers.pixel_arrays import Arrays
+from withhold.records.readers.media_folder import MediaFolder
+from withhold.records.readers.media_table import MediaTable
+from withhold.records.readers.pixel_arrays import PixelArrays
 from withhold.records.samples import Kind, kind_of
 
 
@@ -37,7 +37,7 @@ def open_media(
     if path.is_dir():
         if column is not None:
             raise UserError(f"{path} is a folder and has no column '{column}'")
-        return Folder.read(
+        return MediaFolder.read(
             path, kind, pattern, stills=stills, names=names, allow_outside=allow_outside
         )
     if names is not None:
@@ -53,8 +53,8 @@ def open_media(
             f"{path} is one file of media; name its folder, or a table (Parquet, CSV) of paths"
         )
     if path.suffix.lower() == ".npz":
-        return Arrays.read(path, kind, column=column)
-    return Stored.read(path, kind, column=column, rate=rate, allow_outside=allow_outside)
+        return PixelArrays.read(path, kind, column=column)
+    return MediaTable.read(path, kind, column=column, rate=rate, allow_outside=allow_outside)
 
 
 def kind_of_folder(path: str | Path) -> Kind:

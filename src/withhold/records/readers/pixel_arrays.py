@@ -20,7 +20,7 @@ from withhold.records.samples import ByteArray, Clip, Kind, Picture
 
 
 @dataclass(frozen=True, eq=False)
-class Arrays:
+class PixelArrays:
     """Pixels of bytes held in memory, and the file's other arrays of the same length as labels."""
 
     path: Path
@@ -30,7 +30,7 @@ class Arrays:
     table: pa.Table
 
     @classmethod
-    def read(cls, path: Path, kind: Kind, *, column: str | None = None) -> Arrays:
+    def read(cls, path: Path, kind: Kind, *, column: str | None = None) -> PixelArrays:
         """Read an npz; the pixels are the array `column`, or the one that looks like them."""
         dimensions = {"image": (3, 4), "clip": (5,)}.get(kind)
         if dimensions is None:

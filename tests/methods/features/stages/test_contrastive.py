@@ -17,7 +17,11 @@ from withhold.learn.nets.contrastive_net import ContrastiveNet
 from withhold.learn.nets.perceptron import unit
 from withhold.learn.nets.space import Space
 from withhold.methods import Journal
-from withhold.methods.features.stages.contrastive import ContrastiveConfig, Views, train_contrastive
+from withhold.methods.features.stages.contrastive import (
+    ContrastiveConfig,
+    ViewPairs,
+    train_contrastive,
+)
 
 FloatArray = npt.NDArray[np.float32]
 D = 5
@@ -65,7 +69,7 @@ def fit_of(progress: Recorder, journal: Journal | None = None) -> FitContext:
 
 def test_the_features_are_disturbed_where_there_are_no_raw_samples(x: Tensor) -> None:
     said = Recorder()
-    views = Views(x, None, Space.of(x.numpy()), SMALL, fit_of(said))
+    views = ViewPairs(x, None, Space.of(x.numpy()), SMALL, fit_of(said))
     assert "the raw samples are not at hand" in said.text
     rows = torch.arange(40)
     one, two = views.pair(rows, torch.Generator().manual_seed(1))
@@ -79,14 +83,14 @@ def test_the_features_are_disturbed_where_there_are_no_raw_samples(x: Tensor) ->
 
 def test_no_noise_and_no_drop_is_the_record_itself(x: Tensor) -> None:
     still = SMALL.model_copy(update={"noise": 0.0, "drop": 0.0})
-    views = Views(x, None, Space.of(x.numpy()), still, fit_of(Recorder()))
+    views = ViewPairs(x, None, Space.of(x.numpy()), still, fit_of(Recorder()))
     one, _ = views.pair(torch.arange(96), torch.Generator().manual_seed(1))
     torch.testing.assert_close(one, x)
 
 
 def test_raw_views_are_used_where_there_are_raw_samples(x: Tensor) -> None:
     raw, said = FakeRaw(x.numpy()), Recorder()
-    views = Views(x, raw, Space.of(x.numpy()), SMALL, fit_of(said))
+    views = ViewPairs(x, raw, Space.of(x.numpy()), SMALL, fit_of(said))
     assert said.lines == []
     assert len(set(raw.seeds)) == SMALL.draws  # each draw is another augmentation
     rows = torch.tensor([3, 1, 4])

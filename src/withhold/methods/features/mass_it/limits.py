@@ -1,6 +1,6 @@
 """How much of each attribute may leak or must be kept, checked before anything is trained.
 
-For a release X' of data with suppressed S and useful U: I(X';U) <= I(X';S) + H(U|S). Limits
+For a release X' of data with suppressed S and useful U: I(X';U) <= I(X';S) + H(U|S). MassItLimits
 I(X';S) <= m and I(X';U) >= n can therefore only be met where m >= 0, n <= H(U) and
 n <= m + H(U|S) for every pair. All figures here are in bits.
 """
@@ -23,7 +23,7 @@ _ROUNDING = 1e-6  # bits: a limit computed from the entropies themselves must pa
 
 
 @dataclass(frozen=True)
-class Limits:
+class MassItLimits:
     """Bits by attribute: H of every one in a role, m of the suppressed, n of the preserved."""
 
     entropy: dict[str, float]
@@ -43,7 +43,7 @@ class Limits:
         return "the release is to tell " + ", ".join(leaked + kept)
 
 
-def limits_of(train: Dataset, roles: Roles, config: MassItConfig) -> Limits:
+def limits_of(train: Dataset, roles: Roles, config: MassItConfig) -> MassItLimits:
     """m and n of each attribute; raises `UserError` for limits that no release can meet."""
     attributes = {name: train.attribute(name) for name in roles.named}
     bits = {name: mean_entropy(attribute) for name, attribute in attributes.items()}
@@ -66,7 +66,7 @@ def limits_of(train: Dataset, roles: Roles, config: MassItConfig) -> Limits:
         if n is not None:
             _check(name, n, bits[name], most, beyond)
         least[name] = config.kept_share * feasible if n is None else n
-    return Limits(bits, most, least)
+    return MassItLimits(bits, most, least)
 
 
 def _check(

@@ -16,7 +16,7 @@ from withhold.learn.nets.perceptron import mlp
 from withhold.learn.training import initialise, tensor_digest
 from withhold.methods.features.mass.config import weight_of
 from withhold.methods.features.mass_it.config import MassItConfig
-from withhold.methods.features.mass_it.limits import Limits
+from withhold.methods.features.mass_it.limits import MassItLimits
 from withhold.records.attribute import Attribute
 from withhold.records.roles import Roles
 
@@ -53,7 +53,7 @@ class Target:
 
 
 def targets_of(
-    attributes: list[Attribute], roles: Roles, limits: Limits, config: MassItConfig,
+    attributes: list[Attribute], roles: Roles, limits: MassItLimits, config: MassItConfig,
     device: torch.device,
 ) -> list[Target]:  # fmt: skip
     """Every attribute in a role whose penalty has a weight."""

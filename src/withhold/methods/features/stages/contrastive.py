@@ -43,7 +43,7 @@ class ContrastiveConfig(MethodConfig):
     )
 
 
-class Views:
+class ViewPairs:
     """Two views of each record, made from the raw samples or, if there are none, the features."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Views:
             self.cache.append((first, second))
 
     def pair(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Views of `rows`: two tensors (b, d), unit length."""
+        """ViewPairs of `rows`: two tensors (b, d), unit length."""
         if self.cache:
             a, b = torch.randint(len(self.cache), (2,), generator=generator).tolist()
             return self.cache[a][0][rows], self.cache[b][1][rows]
@@ -115,7 +115,7 @@ def train_contrastive(
     )
     schedule = Schedule.of(len(x), config.batch, config.epochs, steps=400)
     if stage.resume(network=network, optimiser=optimiser) < schedule.epochs:
-        views = Views(x, raw, space, config, context)
+        views = ViewPairs(x, raw, space, config, context)
     with context.progress.stage("contrastive encoder", schedule.epochs) as bar:
         for epoch in stage.epochs(schedule.epochs, bar):
             network.train()

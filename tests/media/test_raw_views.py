@@ -12,8 +12,8 @@ from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.media.augmentations import view_of
 from withhold.media.cutting import Cutting
-from withhold.media.extract import extract
-from withhold.media.views import MediaViews
+from withhold.media.extract_features import extract
+from withhold.media.raw_views import MediaViews
 from withhold.records.readers import Samples, Selection
 from withhold.records.samples import BadMedia, Picture, Sound
 

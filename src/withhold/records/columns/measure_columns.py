@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from withhold.records.attribute import Attribute
 from withhold.records.columns.beside import tells_beside
-from withhold.records.columns.encode import EncodedColumn, encode_column
+from withhold.records.columns.column_encoding import EncodedColumn, encode_column
 from withhold.records.columns.joint import tells_a_pair, with_joint
 from withhold.records.columns.known_values import value_digests
 from withhold.records.columns.rules import structural_reason, uncheckable

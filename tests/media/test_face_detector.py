@@ -12,7 +12,7 @@ import pytest
 from media.drawn_face import drawn_face
 from withhold.learn.nets.device import threads
 from withhold.media.decode.pictures import decode_picture
-from withhold.media.faces import FaceDetector
+from withhold.media.face_detector import FaceDetector
 from withhold.records.samples import ByteArray
 
 

@@ -17,10 +17,14 @@ from withhold.core.progress import Progress, Silent
 from withhold.core.safe_read import parse_json
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor
-from withhold.media.extractors.registry import extractor_from_state, extractor_type, make_extractor
+from withhold.media.extractors.extractor_registry import (
+    extractor_from_state,
+    extractor_type,
+    make_extractor,
+)
 from withhold.media.moments import Moments
 from withhold.media.pipeline import STUMBLES, Skipped, blocks, label_schema
-from withhold.media.views import MediaViews
+from withhold.media.raw_views import MediaViews
 from withhold.records.dataset import Dataset
 from withhold.records.readers import Collection, open_media
 from withhold.records.readers.collection import FILE
