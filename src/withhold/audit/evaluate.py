@@ -210,7 +210,7 @@ def evaluate(
     )
     if gate is None:
         return evidence
-    checked = check_gate(gate, found, evidence.always)
+    checked = check_gate(gate, found, evidence.always, alone=release is None)
     return evidence.model_copy(update={"gate": checked})
 
 
