@@ -93,7 +93,7 @@ class Jobs:
         tasks += [(self.models[q.name], a, a.cost) for a in attacks]
         if self.crossed is None or self.quick:
             return []
-        return [(q, a.cost) for a in attacks if hasattr(a.attacker, "warm")]
+        return [(q, a.cost) for a in attacks if a.attacker.starts_warm]
 
     def _do(
         self,

@@ -24,6 +24,7 @@ from withhold.audit.pairing_evidence import (
 from withhold.core.errors import UserError, did_you_mean
 from withhold.media.collect.collection import FILE
 from withhold.records.dataset import Dataset
+from withhold.release.dataset import ReleasedDataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +95,14 @@ def pair(
             " tells which: --id)"
         )
     released, order = release, np.arange(len(release), dtype=np.int64)
-    rows = getattr(release, "original_rows", None)
-    listed = rows is not None and by is None  # we know the order: it need not be vouched for
-    if listed:
-        refuse_other_original(original, release)
-    if listed and getattr(release, "same_order", False):
+    # A release that lists the rows of its original has a known order, which nobody need vouch for.
+    listed = release if isinstance(release, ReleasedDataset) and by is None else None
+    if listed is not None:
+        refuse_other_original(original, listed)
+    if listed is not None and listed.same_order:
         same_order = True
-    elif rows is not None and by is None and not same_order:
-        order = _original_order(original, release, rows)
+    elif listed is not None and not same_order:
+        order = _original_order(original, listed, listed.original_rows)
         release, same_order = release.rows(order), True
         notes.append("records were in a random order; matched by the list of rows")
     elif same_order and by is None:
@@ -124,9 +125,9 @@ def pair(
             " their own originals than to others: if it was written anew, every figure of the"
             " release is too low"
         )
-    if listed and not told and found.same_space:
+    if listed is not None and not told and found.same_space:
         notes += doubts_of_list(original, release, released)
-    if name is None and not told and not listed:
+    if name is None and not told and listed is None:
         near = not found.same_space or lie_nearer(original.x, release.x)
         if not near and same_order:
             # Shuffled records tell nothing: the audit would find any release private.

@@ -17,11 +17,12 @@ from withhold.media.collect.collection import FILE
 from withhold.records.dataset import SPLIT, Dataset
 from withhold.records.files.rows import features_digest
 from withhold.records.tables import RECORD
+from withhold.release.dataset import ReleasedDataset
 
 
-def refuse_other_original(original: Dataset, release: Dataset) -> None:
+def refuse_other_original(original: Dataset, release: ReleasedDataset) -> None:
     """Refuse a list of rows that is of another original, or of the same one in another order."""
-    listed = getattr(release, "original_digest", None)
+    listed = release.original_digest
     if listed is not None and listed != features_digest(original.x):
         raise UserError(
             f"{release.name} was made of another original than {original.name}, or of the same"
