@@ -20,6 +20,7 @@ from withhold.audit.measure import floor
 from withhold.audit.pairing import Pair
 from withhold.audit.plan import Question, Seen
 from withhold.audit.pool import run_all, work
+from withhold.audit.setting_groups import Effort
 from withhold.audit.split import Split
 from withhold.audit.unlabelled_columns import not_covered
 from withhold.audit.views import Views
@@ -43,12 +44,11 @@ def look_wider(
     split: Split,
     *,
     order_counts: bool,
-    quick: bool,
-    seed: int,
-    workers: int | None,
+    effort: Effort,
     progress: Progress,
 ) -> WiderLook:
     """Attack all rows and all columns for what is suppressed, and compare rows with originals."""
+    quick, seed = effort.quick, effort.seed
     wanted = [q for q in asks if q.role == "suppress"]
     shown = original if matched is None else matched.release
     same = {}
@@ -73,7 +73,7 @@ def look_wider(
             tasks.append((by_columns.cost, by_columns))
     each = 2 if columns is None else 3
     with progress.stage("all rows and columns", work(tasks)) as stage:
-        results = dict(run_all(call, tasks, workers=workers, stage=stage))
+        results = dict(run_all(call, tasks, workers=effort.workers, stage=stage))
     copied = any(one.found for one in same.values())
     found: dict[str, dict[str, Any]] = {}
     read = {}

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from withhold.actions.audit import audit as evaluate
 from withhold.actions.fit import fit_bundle
-from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import withhold
+from withhold.actions.audit import audit as evaluate
 from withhold.actions.fit import fit_bundle
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.audit.plan import FULL
 from withhold.bench.kept import row_folder

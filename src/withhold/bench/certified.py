@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench.audits import row_key
 from withhold.bench.held_out import features_alone, held_out
@@ -134,7 +134,7 @@ def _row(
     bundle, seconds = timed_fit(recipe, row, data, roles, progress)
     # Read inside the house: every label stays, in the order of the data.
     release = bundle.release(data, keep=data.table.column_names, keep_labels=True, same_order=True)
-    both = []
+    both: list[Evidence] = []
     for name, original, released in (
         ("fitted", data, release),
         ("held-out", *held_out(data, release, roles)),

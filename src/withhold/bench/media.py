@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from withhold import __version__
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.attackers import Attacker, Logistic, MlpLarge
-from withhold.audit.evaluate import evaluate
 from withhold.audit.pairing import matching
 from withhold.bench.audits import row_key
 from withhold.bench.examples import draw_examples

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.evaluate import evaluate
 from withhold.audit.pool import run_all
 from withhold.bench.result import markdown_table, print_cells
 from withhold.core.atomic import write_bytes

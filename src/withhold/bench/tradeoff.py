@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.attackers import Attacker, MlpLarge, Nearest, Trees
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.evaluate import evaluate
 from withhold.bench.audits import row_key
 from withhold.bench.figure import Curve, Panel, Spot, draw_figure
 from withhold.bench.held_out import held_out

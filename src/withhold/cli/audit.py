@@ -144,7 +144,7 @@ def audit(
     Both may be folders of media, with --extractor: anyone's, matched by the names of files. Exit
     code 3 where --fail-if holds.
     """
-    from withhold.audit.evaluate import evaluate
+    from withhold.actions.audit import audit as evaluate
     from withhold.audit.pairing import matching
     from withhold.audit.settings import AuditSettings
     from withhold.core.errors import UserError
