@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 
 from withhold.audit import picture
+from withhold.audit.attack_jobs import Jobs
+from withhold.audit.attack_plan import Question, Seen, not_asked, questions, used_rows
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.averaged import average_over, by_source
-from withhold.audit.certified import Proof, prove
 from withhold.audit.certified_release import prove_release
+from withhold.audit.checked_certificate import Proof, prove
 from withhold.audit.clock import Clock
 from withhold.audit.evidence import Evidence
+from withhold.audit.feature_views import FeatureViews
 from withhold.audit.findings import Distortion
 from withhold.audit.gate import Condition, check_gate, parse_gate, require_measured
-from withhold.audit.jobs import Jobs
-from withhold.audit.linked import SIZES
-from withhold.audit.measure import measure
-from withhold.audit.pairing import Pair, pair
-from withhold.audit.plan import Question, Seen, not_asked, questions, used_rows
+from withhold.audit.linked_records import SIZES
+from withhold.audit.measure_attribute import measure
+from withhold.audit.pairing import PairedRelease, pair
 from withhold.audit.provenance import notes, settings, source
 from withhold.audit.setting_groups import (
     BY_COLUMNS,
@@ -37,7 +38,6 @@ from withhold.audit.setting_groups import (
     Pairing,
 )
 from withhold.audit.split import Rows, Split
-from withhold.audit.views import Views
 from withhold.audit.wider import WiderLook, look_wider
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
@@ -133,8 +133,8 @@ class _Case:
     """
 
     original: Dataset
-    matched: Pair | None
-    draws: tuple[Pair, ...]
+    matched: PairedRelease | None
+    draws: tuple[PairedRelease, ...]
     split: Split
     asks: tuple[Question, ...] = ()
 
@@ -316,7 +316,7 @@ def _notes(
     return said if proof is None else said + proof.notes
 
 
-def _tiers(matched: Pair | None, draws: Sequence[Pair]) -> list[str]:
+def _tiers(matched: PairedRelease | None, draws: Sequence[PairedRelease]) -> list[str]:
     """The tiers that an audit can have."""
     found = ["informed", "linked", *(f"linked{r}" for r in SIZES), "all_rows", "subgroup"]
     found += [] if matched is None else ["columns", "column"]
@@ -333,17 +333,17 @@ def _roles(suppress: Iterable[str] | str, preserve: Iterable[str] | str, *, alon
 
 
 def _seen(x: FloatArray, split: Split, seed: int) -> Seen:
-    return Seen(x, Views.of(x[split.train], seed=seed))
+    return Seen(x, FeatureViews.of(x[split.train], seed=seed))
 
 
-def _crossed(matched: Pair | None, before: Seen) -> Seen | None:
+def _crossed(matched: PairedRelease | None, before: Seen) -> Seen | None:
     """The release as a model of the originals sees it."""
     if matched is None or not matched.same_space:
         return None
     return Seen(matched.release.x, before.views)
 
 
-def _mean_of(matched: Pair | None, draws: Sequence[Pair]) -> FloatArray | None:
+def _mean_of(matched: PairedRelease | None, draws: Sequence[PairedRelease]) -> FloatArray | None:
     """The mean of several draws of every record."""
     if matched is None or not draws:
         return None

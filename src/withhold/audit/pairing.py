@@ -28,7 +28,7 @@ from withhold.release.dataset import ReleasedDataset
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class PairedRelease:
     """An original and its release, record by record, and what was done to make it so."""
 
     original: Dataset
@@ -37,10 +37,10 @@ class Pair:
     released: Dataset  # as it leaves
     place: npt.NDArray[np.int64]  # (n,): the row of each record in the release as it leaves
 
-    def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> Pair:
+    def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> PairedRelease:
         """The same of some of the records; `original` has them already."""
         release = self.release.rows(kept)
-        return Pair(original, release, self.notes, self.released, self.place[kept])
+        return PairedRelease(original, release, self.notes, self.released, self.place[kept])
 
     @property
     def same_space(self) -> bool:
@@ -71,7 +71,7 @@ def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
 
 def pair(
     original: Dataset, release: Dataset, *, by: str | None = None, same_order: bool = False
-) -> Pair:
+) -> PairedRelease:
     """Match the records; refuse where they cannot be the same ones.
 
     `by` names an id column. Without it a column that both have and that is different in every
@@ -118,7 +118,7 @@ def pair(
     if numbers and not told and not vouched:
         refuse_row_numbers(original, release, str(name))
     in_sequence = name is not None and not told and np.array_equal(order, np.arange(len(order)))
-    found = Pair(original, release, tuple(notes), released, order)
+    found = PairedRelease(original, release, tuple(notes), released, order)
     if in_sequence and found.same_space and not lie_nearer(original.x, release.x):
         notes.append(
             f"column '{name}' has the same sequence in both files, and records lie no nearer to"
@@ -154,7 +154,7 @@ def pair(
         )
     if found.identical:
         notes.append("the release is the original: nothing was changed")
-    return Pair(original, release, tuple(notes), released, order)
+    return PairedRelease(original, release, tuple(notes), released, order)
 
 
 def _original_order(

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from withhold.audit.attack import Limits
+from withhold.audit.attack import RecordLimits
+from withhold.audit.attack_plan import ladder
 from withhold.audit.attackers.attacker import Attacker, Prediction
-from withhold.audit.plan import ladder
 from withhold.certificate import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 
-_QUICK = Limits(train=6_000, val=2_000, test=10_000)
+_QUICK = RecordLimits(train=6_000, val=2_000, test=10_000)
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Effort:
         return ladder(self.quick) if self.attackers is None else tuple(self.attackers)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RecordLimits:
         """The most records that attackers are shown."""
-        return _QUICK if self.quick else Limits()
+        return _QUICK if self.quick else RecordLimits()
 
 
 @dataclass(frozen=True)

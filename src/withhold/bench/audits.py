@@ -14,9 +14,9 @@ from typing import Any
 import withhold
 from withhold.actions.audit import audit as evaluate
 from withhold.actions.fit import fit_bundle
+from withhold.audit.attack_plan import FULL
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evidence import Evidence
-from withhold.audit.plan import FULL
 from withhold.bench.kept import row_folder
 from withhold.bench.keys import bench_key
 from withhold.bench.recipe import Recipe, Row

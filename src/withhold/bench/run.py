@@ -17,7 +17,7 @@ import torch
 import withhold
 from withhold.actions.audit import audit as evaluate
 from withhold.actions.fit import fit_bundle
-from withhold.audit.attackers.mlp import MlpLarge
+from withhold.audit.attackers.mlp_attacker import MlpLarge
 from withhold.bench.keys import bench_key
 from withhold.bench.recipe import Recipe, Row
 from withhold.bench.result import RowResult, TableResult

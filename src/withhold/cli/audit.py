@@ -145,8 +145,8 @@ def audit(
     code 3 where --fail-if holds.
     """
     from withhold.actions.audit import audit as evaluate
+    from withhold.audit.audit_settings import AuditSettings
     from withhold.audit.pairing import matching
-    from withhold.audit.settings import AuditSettings
     from withhold.core.errors import UserError
     from withhold.core.key_file import as_key
     from withhold.records.dataset import Dataset

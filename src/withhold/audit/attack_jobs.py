@@ -8,15 +8,15 @@ from typing import Any
 
 from withhold.audit import picture
 from withhold.audit.attack import Outcome
-from withhold.audit.attackers.attacker import Attacker, Prediction
-from withhold.audit.measure import asked
-from withhold.audit.plan import (
+from withhold.audit.attack_plan import (
     Question,
     Seen,
     fresh_attacks,
     models_of_originals,
     warm_attacks,
 )
+from withhold.audit.attackers.attacker import Attacker, Prediction
+from withhold.audit.measure_attribute import asked
 from withhold.audit.pool import run_all, work
 from withhold.core.progress import Progress
 
