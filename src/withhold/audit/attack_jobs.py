@@ -103,7 +103,7 @@ class Jobs:
     ) -> None:
         costs = [(cost, task) for _, task, cost in tasks]
         results: dict[int, Any] = dict(run_all(call, costs, workers=workers, stage=stage))
-        for i, (where, _, _) in enumerate(tasks):  # in the order of the ladder, whoever was first
+        for i, (where, _, _) in enumerate(tasks):  # in the order of the ladder, not of finishing
             if isinstance(where, str):
                 self.pictures[where] = results[i]
             else:

@@ -143,7 +143,7 @@ def floor(attribute: Attribute, given: Sequence[Attribute], parts: AttackParts) 
     seen = table.sum(axis=1) > 0
     guess[: len(table)][seen] = table[seen].argmax(axis=1)
     known = test.codes >= 0
-    # A sparse table can do worse than ignoring it; whoever guesses would then ignore it.
+    # A sparse table can do worse than the majority; somebody who guesses would then ignore it.
     return max(float((guess[code[parts.test]][known] == test.codes[known]).mean()), test.majority)
 
 
