@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from withhold.audit import evaluate
 from withhold.audit.attackers import Logistic, Mlp, Prior
 from withhold.audit.attackers.attacker import Attacker, FittedAttacker
 from withhold.audit.evidence import Evidence
+from withhold.audit.setting_groups import Claims, Effort, Pairing
 from withhold.datasets.worlds import World, gaussian
 from withhold.records.dataset import Dataset
 
@@ -32,7 +33,17 @@ def audit(original, release, suppress="secret", preserve="useful", **more) -> Ev
     release = None if release is None else leaving(release, named)
     if release is not None and options.get("id") is None:
         options.setdefault("same_order", not _tell_apart(original, release))
-    return evaluate(original, release, suppress, preserve, again=again, **options)
+    return evaluated(original, release, suppress, preserve, again=again, **options)
+
+
+def evaluated(original, release, suppress, preserve=(), **options) -> Evidence:
+    """`evaluate`, whose settings are given one by one and grouped here."""
+
+    def grouped(cls: type) -> Any:
+        return cls(**{f.name: options.pop(f.name) for f in fields(cls) if f.name in options})
+
+    groups = {"pairing": grouped(Pairing), "effort": grouped(Effort), "claims": grouped(Claims)}
+    return evaluate(original, release, suppress, preserve, **groups, **options)
 
 
 def _tell_apart(original: Dataset, release: Dataset) -> bool:

@@ -11,7 +11,7 @@ from scipy.special import expit, logit, softmax
 
 from withhold.audit.attack import Outcome
 from withhold.audit.averaged import averaged, by_source, is_of_sources, mean_of_sources
-from withhold.audit.split import Parts
+from withhold.audit.split import AttackParts
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
@@ -86,7 +86,7 @@ def test_an_attribute_is_of_sources_where_none_has_two_values() -> None:
 
 def test_each_part_has_its_own_means() -> None:
     """A source in val and in test (a split by record) must not carry answers across."""
-    parts = Parts(np.array([0]), np.array([1, 2]), np.array([3, 4, 5]), None)
+    parts = AttackParts(np.array([0]), np.array([1, 2]), np.array([3, 4, 5]), None)
     one = Outcome("a", scores(0.9, 0.5), scores(0.1, 0.3, 0.8), scores(0.2, 0.6, 0.8), None, 1.0)
     sources = np.array([0, 0, 0, 0, 0, 1])
     [found] = averaged([one], attribute(list("xxxxxy")), parts, sources)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -11,8 +10,8 @@ import pytest
 from audit.audited import audit, numbered, without_times, world
 from audit.published import fits
 from support import Recorder, of_world
-from withhold.audit import pool
-from withhold.audit.attack import Limits
+from withhold.audit import pool, setting_groups
+from withhold.audit.attack import RecordLimits
 from withhold.audit.attackers import Logistic, Mlp
 from withhold.audit.evidence import Evidence, schema
 from withhold.records.dataset import Dataset
@@ -145,9 +144,7 @@ def test_few_people_in_test_are_noted():
 
 
 def test_what_was_left_out_is_in_the_settings(data, monkeypatch):
-    # By the module's name: the package has a function under it.
-    module = sys.modules["withhold.audit.evaluate"]
-    monkeypatch.setattr(module, "_QUICK", Limits(train=100, val=50, test=60))
+    monkeypatch.setattr(setting_groups, "_QUICK", RecordLimits(train=100, val=50, test=60))
     found = audit(data, data)
     assert found.settings["used"] == {"secret": [100, 50, 60], "useful": [100, 50, 60]}
     assert found.settings["most_records"] == {"train": 100, "val": 50, "test": 60}

@@ -8,7 +8,7 @@ import pytest
 
 from audit.audited import LINEAR, Blind, Spy, audit, numbered, world
 from support import of_world
-from withhold.audit.views import Views
+from withhold.audit.feature_views import FeatureViews
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 
@@ -21,7 +21,7 @@ def test_attackers_never_see_test():
     found = audit(data, release, attackers=(spy,), seed=4)
     # Two attributes, each attacked on the original and on the release.
     assert [s[0] for s in spy.seen] == ["secret", "secret", "useful", "useful"]
-    views = [Views.of(d.x[train]).see("standard", d.x) for d in (data, release)]
+    views = [FeatureViews.of(d.x[train]).see("standard", d.x) for d in (data, release)]
     for i, (name, x, x_val, codes, codes_val, seed) in enumerate(spy.seen):
         # The split is the one that a fit draws, whatever its seed; features are standardised by
         # train, of what is attacked.
@@ -31,7 +31,7 @@ def test_attackers_never_see_test():
         assert np.array_equal(codes_val, data.attribute(name).codes[val])
         assert seed == 4
     # Test is asked about afterwards: by models of originals, of originals and of the release.
-    crossed = Views.of(data.x[train]).see("standard", release.x)
+    crossed = FeatureViews.of(data.x[train]).see("standard", release.x)
     asked = [views[0][val], views[0][test], crossed[test], views[1][val], views[1][test]]
     assert len(spy.asked) == 10
     for found_x, wanted in zip(spy.asked, asked * 2, strict=True):

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from audit.audited import audit
-from withhold.audit.measure import floor
-from withhold.audit.split import Parts
+from withhold.audit.measure_attribute import floor
+from withhold.audit.split import AttackParts
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 
 
-def parts(names) -> Parts:
+def parts(names) -> AttackParts:
     names = np.asarray(names)
-    return Parts(*(np.flatnonzero(names == p) for p in ("train", "val", "test")), None)
+    return AttackParts(*(np.flatnonzero(names == p) for p in ("train", "val", "test")), None)
 
 
 def binary(name, codes) -> Attribute:

@@ -89,6 +89,44 @@ def test_what_failed_is_told_with_attribute_tier_limit_and_figure():
     assert "digit (informed) is not < 90.00 %: 97.00 %" in passed.said
 
 
+# --- attackers that fail on the original too ---
+
+BLIND = found(0.12, 0.1, original=tier(0.11), certificate=certified(0.31, verified=True))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["a>floor+2", "a>=99", "a@informed>50", "a@bits>1", "a@balanced>50", "a@subgroup>floor+2"],
+)
+def test_an_attribute_that_nobody_reads_from_the_original_does_not_pass(condition):
+    assert BLIND.status == "blind"
+    result = check(condition, {"a": BLIND})
+    assert not result.passed
+    (line,) = result.failures
+    assert line.startswith(f"{condition}: the attackers do not read 'a' from the original either")
+    assert "a@certificate>" in line
+
+
+def test_a_bound_on_every_attacker_passes_without_attackers():
+    assert check("a@certificate>32", {"a": BLIND}).passed
+
+
+def test_what_is_wanted_high_is_compared_as_ever():
+    assert check("a<10", {"a": BLIND}).passed
+    assert not check("a<20", {"a": BLIND}).passed
+
+
+def test_a_leak_of_a_blind_attribute_is_told_as_a_leak():
+    (line,) = check("a>5", {"a": BLIND}).failures
+    assert "is > 5.00 %" in line
+
+
+def test_one_file_alone_is_told_to_bring_the_original():
+    gate = parse_gate("a>floor+2", ["a"])
+    (line,) = check_gate(gate, {"a": BLIND}, alone=True).failures
+    assert "audit the original together with its release" in line
+
+
 # --- the certificate ---
 
 

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from audit.audited import LINEAR
-from withhold.audit import evaluate
+from audit.audited import LINEAR, evaluated
 from withhold.audit.attackers import get_attackers
 from withhold.audit.evidence import Evidence
 from withhold.datasets.worlds.leaky import LEAKY, LeakyRelease, harmless
@@ -29,7 +28,7 @@ def audited(made: LeakyRelease, folder, **more) -> Evidence:
     release = Dataset.read(folder / "release.parquet")
     options = {"same_order": True, "hidden": (), "quick": True, "workers": 1} | more
     options.setdefault("attackers", LADDER if made.found_by == "informed" else LINEAR)
-    return evaluate(original, release, "label", **options)
+    return evaluated(original, release, "label", **options)
 
 
 @pytest.mark.parametrize("name", [n for n in LEAKY if n != HARD])

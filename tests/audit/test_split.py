@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from withhold.audit.attack import Limits
-from withhold.audit.split import Parts, Split, parts_of, straddles, unmeasurable, unseen
+from withhold.audit.attack import RecordLimits
+from withhold.audit.split import AttackParts, Split, parts_of, straddles, unmeasurable, unseen
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
@@ -144,7 +144,7 @@ def test_nobody_names_whom_they_never_met():
 
 def test_classes_that_train_never_saw_are_named():
     label = Attribute("a", "categorical", ("x", "y", "z"), np.array([0, 0, 1, 2, 1, 0]))
-    parts = Parts(np.array([0, 1]), np.array([2]), np.array([3, 4, 5]), None)
+    parts = AttackParts(np.array([0, 1]), np.array([2]), np.array([3, 4, 5]), None)
     assert unseen(label, parts) == ["y", "z"]
     several = Attribute("a", "multilabel", ("x",), np.ones((6, 1), np.int64))
     assert unseen(several, parts) == []
@@ -182,8 +182,10 @@ def test_no_record_is_in_two_parts_and_test_is_never_trained_on(data, n, seed):
 
 
 def test_limits_take_some_of_each_part_and_no_other():
-    parts = Parts(np.arange(0, 600), np.arange(600, 800), np.arange(800, 1000), PEOPLE, "said")
-    found = Limits(train=100, val=300, test=50).apply(parts, 2, 0)
+    parts = AttackParts(
+        np.arange(0, 600), np.arange(600, 800), np.arange(800, 1000), PEOPLE, "said"
+    )
+    found = RecordLimits(train=100, val=300, test=50).apply(parts, 2, 0)
     assert len(found.train) == 100
     assert set(found.train) < set(parts.train)
     assert np.array_equal(found.val, parts.val)
@@ -191,5 +193,5 @@ def test_limits_take_some_of_each_part_and_no_other():
     assert set(found.test) < set(parts.test)
     assert found.units is PEOPLE
     assert found.note == "said"
-    assert np.array_equal(found.test, Limits(train=100, test=50).apply(parts, 2, 0).test)
-    assert not np.array_equal(found.test, Limits(test=50).apply(parts, 2, 1).test)
+    assert np.array_equal(found.test, RecordLimits(train=100, test=50).apply(parts, 2, 0).test)
+    assert not np.array_equal(found.test, RecordLimits(test=50).apply(parts, 2, 1).test)

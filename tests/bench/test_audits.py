@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from support import of_world
-from withhold.audit.evaluate import evaluate
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench import Recipe, audits, find_recipe, run_recipe
 from withhold.bench.external import External

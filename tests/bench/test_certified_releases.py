@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from support import Recorder, of_world
-from withhold.audit.evaluate import evaluate
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench import Recipe, certified_releases, find_recipe, run_recipe
 from withhold.bench.fit_row import SHARES, held_out

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from support import Recorder, of_world
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.attackers import Logistic
-from withhold.audit.evaluate import evaluate
 from withhold.bench import Recipe, find_recipe, run_recipe, tradeoff
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent

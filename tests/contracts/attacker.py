@@ -8,8 +8,8 @@ import pytest
 
 from support import of_world
 from withhold.audit.attackers.attacker import Attacker, FloatArray, Prediction
+from withhold.audit.feature_views import FeatureViews
 from withhold.audit.metrics import accuracy
-from withhold.audit.views import Views
 from withhold.datasets.worlds import gaussian
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
@@ -20,7 +20,7 @@ class Fitted:
 
     def __init__(self, attacker: Attacker, data: Dataset, name: str, seed: int) -> None:
         train, val = data.part("train"), data.part("val")
-        self.view, self.views = attacker.view, Views.of(train.x)
+        self.view, self.views = attacker.view, FeatureViews.of(train.x)
         self.prediction: Prediction = attacker.fit(
             self.views.see(self.view, train.x),
             train.attribute(name),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.certified import Certified, CertifiedRelease
+from withhold.audit.checked_certificate import Certified, CertifiedRelease
 from withhold.audit.evidence import Evidence
 from withhold.audit.findings import (
     AllRows,

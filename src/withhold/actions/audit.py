@@ -11,6 +11,7 @@ import numpy.typing as npt
 from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
+from withhold.audit.setting_groups import Claims, Effort, Pairing
 from withhold.certificate import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
@@ -62,8 +63,11 @@ def audit(
 
     Both are Datasets, or features: arrays, frames or tensors (n, d) and (n, d'), record by record
     in the same order. `attributes` then has the labels of the n records, as a frame or a mapping of
-    columns (a column `split` is honoured), and `group` names the one of persons or sources. The
-    other settings are those of `withhold.audit.evaluate.evaluate`.
+    columns (a column `split` is honoured), and `group` names the one of persons or sources.
+
+    `id`, `same_order` and `order_counts` are those of `Pairing`; `attackers`, `models`, `quick`,
+    `workers` and `seed` those of `Effort`; `certificate` and `key` those of `Claims` (all in
+    `withhold.audit.setting_groups`). The rest are those of `withhold.audit.evaluate.evaluate`.
     """
     if not isinstance(original, Dataset):
         original = _original(original, attributes, group)
@@ -80,19 +84,12 @@ def audit(
             preserve,
             hidden=hidden,
             joint=joint,
-            id=id,
-            same_order=same_order,
-            order_counts=order_counts,
-            average=average,
             again=again,
-            models=models,
-            attackers=attackers,
-            quick=quick,
-            certificate=certificate,
-            key=key,
+            average=average,
+            pairing=Pairing(id, same_order, order_counts),
+            effort=Effort(attackers, models or {}, quick, workers, seed),
+            claims=Claims(certificate, key),
             fail_if=fail_if,
-            seed=seed,
-            workers=workers,
             progress=progress,
         )
     )

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from withhold.audit.attack_plan import Question, Seen
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.attackers.corners import Corners
 from withhold.audit.cross import Said, cross_fit, folds_of, guess_without
-from withhold.audit.elimination import eliminate, eliminate_from
+from withhold.audit.elimination_attack import eliminate, eliminate_from
 from withhold.audit.findings import AllRows, SliceRead, Wider
 from withhold.audit.intervals import share, shared
-from withhold.audit.measure import floor
+from withhold.audit.measure_attribute import floor
 from withhold.audit.metrics import label_share
-from withhold.audit.plan import Question, Seen
 from withhold.audit.split import Rows, Split, tells_group
 from withhold.audit.surest import worst_slice
 from withhold.records.attribute import Attribute

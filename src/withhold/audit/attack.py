@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.audit.attackers.attacker import Attacker, FloatArray, State
-from withhold.audit.split import Parts
+from withhold.audit.split import AttackParts
 from withhold.records.attribute import Attribute
 
 _SCORES = 20_000_000  # records x classes
@@ -23,7 +23,7 @@ class Attack:
     attacker: Attacker
     x: FloatArray  # all records, in the view that the attacker wants
     attribute: Attribute
-    parts: Parts
+    parts: AttackParts
     seed: int
     also: FloatArray | None = None  # the release in the same view, for models of the originals
 
@@ -69,7 +69,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RecordLimits:
     """The most records that attackers are shown of each part: more would cost time, not tell more.
 
     What was left out is said in the settings of the evidence.
@@ -79,7 +79,7 @@ class Limits:
     val: int = 10_000
     test: int = 50_000
 
-    def apply(self, parts: Parts, classes: int, seed: int) -> Parts:
+    def apply(self, parts: AttackParts, classes: int, seed: int) -> AttackParts:
         """At most so many records of each part, drawn at random."""
         rng = np.random.default_rng([seed, 0x117])
 
@@ -89,7 +89,7 @@ class Limits:
         def some(rows: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
             return rows if len(rows) <= most else np.sort(rng.permutation(rows)[:most])
 
-        return Parts(
+        return AttackParts(
             some(parts.train, self.train),
             some(parts.val, min(self.val, fits)),
             some(parts.test, min(self.test, fits)),

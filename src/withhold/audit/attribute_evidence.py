@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from withhold.audit.certified import Certified
+from withhold.audit.checked_certificate import Certified
 from withhold.audit.findings import (
     AllRows,
     ColumnRead,

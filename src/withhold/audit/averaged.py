@@ -16,10 +16,10 @@ import numpy.typing as npt
 from scipy.special import expit, log_softmax, logit
 
 from withhold.audit.attack import Outcome
+from withhold.audit.attack_jobs import Jobs
+from withhold.audit.attack_plan import Question
 from withhold.audit.attackers.attacker import FloatArray
-from withhold.audit.jobs import Jobs
-from withhold.audit.plan import Question
-from withhold.audit.split import Parts
+from withhold.audit.split import AttackParts
 from withhold.core.errors import UserError, did_you_mean
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
@@ -41,7 +41,7 @@ def is_of_sources(attribute: Attribute, sources: Rows) -> bool:
 
 
 def averaged(
-    outcomes: Sequence[Outcome], attribute: Attribute, parts: Parts, sources: Rows
+    outcomes: Sequence[Outcome], attribute: Attribute, parts: AttackParts, sources: Rows
 ) -> list[Outcome]:
     """The outcomes, each record answered by the mean of its source in its part."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from withhold.audit.certified import Certified, CertifiedRelease, Proof
-from withhold.audit.pairing import Pair
-from withhold.audit.plan import Question
+from withhold.audit.attack_plan import Question
+from withhold.audit.checked_certificate import Certified, CertifiedRelease, Proof
+from withhold.audit.pairing import PairedRelease
 from withhold.audit.provenance import file_sha256
 from withhold.audit.recount import (
     Codes,
@@ -28,7 +28,7 @@ from withhold.records.tables import RECORD
 
 def prove_release(
     certificate: ReleaseCertificate,
-    matched: Pair | None,
+    matched: PairedRelease | None,
     asks: Sequence[Question],
     split: Split,
     *,
@@ -150,7 +150,7 @@ def _named(name: str, certificate: ReleaseCertificate) -> str | None:
     return next(same, None)
 
 
-def _same_file(certificate: ReleaseCertificate, matched: Pair) -> None:
+def _same_file(certificate: ReleaseCertificate, matched: PairedRelease) -> None:
     path, stated = matched.released.path, certificate.release.sha256
     if certificate.release.records != len(matched.released):
         raise UserError(

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from withhold.audit import order, precision
+from withhold.audit import precision, row_order
 from withhold.audit.attack import Attack, Outcome
+from withhold.audit.attack_plan import Question
 from withhold.audit.attackers import Logistic, Prior, Trees
 from withhold.audit.attackers.attacker import FloatArray
-from withhold.audit.choice import Reading, choose
 from withhold.audit.cross import folds_of, guess_without
+from withhold.audit.feature_views import FeatureViews
 from withhold.audit.findings import Column, ColumnRead, Tier
 from withhold.audit.intervals import SURE, wilson
-from withhold.audit.measure import floor
+from withhold.audit.measure_attribute import floor
 from withhold.audit.metrics import score
-from withhold.audit.pairing import Pair
-from withhold.audit.plan import Question
-from withhold.audit.split import Parts, Rows
-from withhold.audit.views import Views
+from withhold.audit.pairing import PairedRelease
+from withhold.audit.select_attacker import Reading, choose
+from withhold.audit.split import AttackParts, Rows
 from withhold.records.attribute import Attribute
 from withhold.records.columns import (
     EncodedColumn,
@@ -51,7 +51,7 @@ class Columns:
     place: Rows | None  # the place of every paired record in the file as it was released
 
     @classmethod
-    def of(cls, matched: Pair, *, order_counts: bool, quick: bool, seed: int) -> Columns:
+    def of(cls, matched: PairedRelease, *, order_counts: bool, quick: bool, seed: int) -> Columns:
         """Encode every column but the features."""
         release = matched.release
         rng = np.random.default_rng([seed, 0xC01])
@@ -80,7 +80,7 @@ class Columns:
             )
         place = matched.place if order_counts else None
         x = release.x[rows]
-        return cls(rows, Views.of(x, seed=seed).see("reduced", x), encoded, skipped, place)
+        return cls(rows, FeatureViews.of(x, seed=seed).see("reduced", x), encoded, skipped, place)
 
     def alone(self, question: Question, *, seed: int) -> dict[str, ColumnRead]:
         """What each column tells of one attribute, alone; the row order too."""
@@ -100,11 +100,11 @@ class Columns:
         found |= self._sets(attribute, found, least, seed)
         if self.place is not None:
             level = 1 - LEVEL
-            placed = order.read_order(
+            placed = row_order.read_order(
                 self.place, question.attribute, floor=least, level=level, seed=seed
             )
             if placed is not None:
-                found[order.NAME] = placed
+                found[row_order.NAME] = placed
         return found
 
     def _sets(
@@ -158,7 +158,7 @@ class Columns:
         """Every column, attacked or not, and what it tells; doubts: why an attack is not enough."""
         kinds = {n: one.kind for n, one in self.encoded.items()}
         if self.place is not None:
-            kinds[order.NAME] = "place in the file"
+            kinds[row_order.NAME] = "place in the file"
         for columns in read.values():
             kinds |= {name: "columns together" for name in columns if name not in kinds}
         found = []
@@ -274,16 +274,18 @@ def _interval(accuracy: float, n: int) -> tuple[float, float]:
 
 
 def _scaled(x: FloatArray) -> FloatArray:
-    return Views.of(x).see("standard", x)
+    return FeatureViews.of(x).see("standard", x)
 
 
-def _within(parts: Parts, rows: Rows) -> Parts:
+def _within(parts: AttackParts, rows: Rows) -> AttackParts:
     """The parts of a question among some rows, as places in them."""
     train, val, test = (
         np.searchsorted(rows, np.intersect1d(part, rows))
         for part in (parts.train, parts.val, parts.test)
     )
-    return Parts(train, val, test, None if parts.units is None else parts.units[rows], parts.note)
+    return AttackParts(
+        train, val, test, None if parts.units is None else parts.units[rows], parts.note
+    )
 
 
 def left_in(columns: Sequence[Column]) -> dict[str, list[str]]:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from withhold.audit.attack import Attack, Outcome
 from withhold.audit.attackers import Attacker, Logistic, Nearest, Prior, Trees
 from withhold.audit.attackers.attacker import FloatArray, log_shares
-from withhold.audit.choice import Reading, choose
-from withhold.audit.split import Parts, Rows
+from withhold.audit.select_attacker import Reading, choose
+from withhold.audit.split import AttackParts, Rows
 from withhold.records.attribute import Attribute
 from withhold.records.feasibility import contingency, joint
 
@@ -39,7 +39,7 @@ class Said:
         return ", ".join(dict.fromkeys(self.attackers))
 
 
-def folds_of(rows: Rows, people: Rows | None, seed: int) -> list[Parts]:
+def folds_of(rows: Rows, people: Rows | None, seed: int) -> list[AttackParts]:
     """`FOLDS` ways to cut rows into train, val and test; each row is in test once.
 
     `people` (of every record) are kept apart where they are given.
@@ -52,7 +52,7 @@ def folds_of(rows: Rows, people: Rows | None, seed: int) -> list[Parts]:
     place = dealt[names]
     fold, held = place % FOLDS, place // FOLDS % 5 == 0
     return [
-        Parts(rows[(fold != f) & ~held], rows[(fold != f) & held], rows[fold == f], people)
+        AttackParts(rows[(fold != f) & ~held], rows[(fold != f) & held], rows[fold == f], people)
         for f in range(FOLDS)
     ]
 
@@ -60,7 +60,7 @@ def folds_of(rows: Rows, people: Rows | None, seed: int) -> list[Parts]:
 def cross_fit(
     views: Mapping[str, FloatArray],
     attribute: Attribute,
-    folds: Sequence[Parts],
+    folds: Sequence[AttackParts],
     *,
     attackers: Sequence[Attacker] = BRISK,
     codes: npt.NDArray[np.int64] | None = None,
@@ -103,7 +103,7 @@ def cross_fit(
 def _outcomes(
     views: Mapping[str, FloatArray],
     attribute: Attribute,
-    parts: Parts,
+    parts: AttackParts,
     attackers: Sequence[Attacker],
     seed: int,
 ) -> Iterator[Outcome]:
@@ -114,7 +114,7 @@ def _outcomes(
             yield Attack(one.name, one, x, attribute, parts, seed)()
 
 
-def look_up(codes: npt.NDArray[np.int64], attribute: Attribute, parts: Parts) -> Outcome:
+def look_up(codes: npt.NDArray[np.int64], attribute: Attribute, parts: AttackParts) -> Outcome:
     """`values`: the class that a value had most often in train; values are equal or not."""
     shares = np.exp(log_shares(attribute.rows(parts.train)))
     place = codes - int(codes.min(initial=0))
@@ -126,7 +126,7 @@ def look_up(codes: npt.NDArray[np.int64], attribute: Attribute, parts: Parts) ->
 
 
 def guess_without(
-    attribute: Attribute, given: Sequence[Attribute], folds: Sequence[Parts]
+    attribute: Attribute, given: Sequence[Attribute], folds: Sequence[AttackParts]
 ) -> tuple[Rows, npt.NDArray[np.bool_]]:
     """Who has the preserved labels alone: for the rows of all folds whether the guess is right."""
     rows, right = [np.zeros(0, np.int64)], [np.zeros(0, bool)]

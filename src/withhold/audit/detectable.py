@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from withhold.audit.attack import Attack
+from withhold.audit.attack_plan import Question
 from withhold.audit.attackers import Logistic, Prior
 from withhold.audit.attackers.attacker import FloatArray
-from withhold.audit.choice import Reading, choose
 from withhold.audit.intervals import share
-from withhold.audit.plan import Question
-from withhold.audit.split import Parts
+from withhold.audit.select_attacker import Reading, choose
+from withhold.audit.split import AttackParts
 from withhold.records.attribute import Attribute
 
 STEPS = 5
@@ -36,7 +36,7 @@ def smallest_leak(question: Question, x: FloatArray, *, floor: float, seed: int)
     if attribute.multilabel or len(attribute.classes) > _MOST_CLASSES or floor >= 1:
         return None
     rng = np.random.default_rng([seed, 0xDE7])
-    parts = Parts(
+    parts = AttackParts(
         rng.permutation(question.parts.train)[:_TRAIN],
         rng.permutation(question.parts.val)[: _TRAIN // 3],
         question.parts.test[:_TEST],
@@ -62,7 +62,7 @@ def smallest_leak(question: Question, x: FloatArray, *, floor: float, seed: int)
 def _found(
     x: FloatArray,
     attribute: Attribute,
-    parts: Parts,
+    parts: AttackParts,
     luck: np.ndarray[tuple[int], np.dtype[np.float64]],
     q: float,
     floor: float,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, computed_field
 
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.certified import CertifiedRelease
+from withhold.audit.checked_certificate import CertifiedRelease
 from withhold.audit.findings import (
     METADATA,
     Column,

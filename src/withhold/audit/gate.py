@@ -9,8 +9,12 @@ One condition is NAME[@WHAT] OP VALUE. An audit FAILS where a condition holds.
     VALUE  a number in points (percent; bits for bits), or floor, majority, original with + or -
 
 Without WHAT, > asks for the highest of all tiers: any leak is one. < asks for the informed figure:
-what is left for those who train on the release. Whatever is asked, a release that still contains
-a suppressed attribute as a column, or records as they were, fails.
+what is left for those who train on the release. A release that still contains a suppressed
+attribute as a column, or records as they were, fails whatever the conditions ask.
+
+A condition with > also fails where the verdict on its attribute is "blind": the attackers do not
+read it from the original either, so their failure on the release proves nothing. Only a condition
+on the certificate can pass then.
 """
 
 from __future__ import annotations
@@ -105,12 +109,15 @@ def check_gate(
     conditions: Iterable[Condition],
     attributes: dict[str, AttributeEvidence],
     always: Iterable[str] = (),
+    *,
+    alone: bool = False,
 ) -> GateResult:
     """Check the conditions against what an audit found.
 
-    `always` are findings, in words, that fail whatever the conditions ask.
+    `always` are findings, in words, that fail whatever the conditions ask. `alone` says that the
+    audit had no release, only the original.
     """
-    checked = tuple(_check(c, attributes[c.attribute]) for c in conditions)
+    checked = tuple(_check(c, attributes[c.attribute], alone=alone) for c in conditions)
     checked += tuple(
         Checked(condition="always", failed=True, found=None, limit=0.0, said=said)
         for said in always
@@ -156,7 +163,7 @@ def _value(value: str, text: str) -> tuple[str, float]:
     return base or "", float((number or "0").replace(" ", ""))
 
 
-def _check(condition: Condition, a: AttributeEvidence) -> Checked:
+def _check(condition: Condition, a: AttributeEvidence, *, alone: bool) -> Checked:
     found, where = _found(condition, a)
     scale = 1.0 if condition.what == "bits" else 100.0
     limit = scale * float(_base(condition, a, where)) + condition.offset
@@ -164,6 +171,9 @@ def _check(condition: Condition, a: AttributeEvidence) -> Checked:
         said = f"{condition.text}: cannot be checked: {where}"
         return Checked(condition=condition.text, failed=True, found=None, limit=limit, said=said)
     failed = _OPS[condition.op](found, limit)
+    if not failed and _proves_nothing(condition, a):
+        said = f"{condition.text}: {_why_blind(condition.attribute, alone=alone)}"
+        return Checked(condition=condition.text, failed=True, found=found, limit=limit, said=said)
     unit = "bits" if condition.what == "bits" else "%"
     verb = "is" if failed else "is not"
     said = (
@@ -171,6 +181,26 @@ def _check(condition: Condition, a: AttributeEvidence) -> Checked:
         f" {limit:.2f} {unit}: {found:.2f} {unit}"
     )
     return Checked(condition=condition.text, failed=failed, found=found, limit=limit, said=said)
+
+
+def _proves_nothing(condition: Condition, a: AttributeEvidence) -> bool:
+    """Whether a low figure is no sign of safety, because the attackers fail on the original too."""
+    asks_for_leaks = condition.op.startswith(">") and condition.what != "certificate"
+    return asks_for_leaks and a.status == "blind"
+
+
+def _why_blind(name: str, *, alone: bool) -> str:
+    if alone:
+        return (
+            f"the attackers do not read '{name}' from this data, which does not show that nobody"
+            " can; audit the original together with its release, or gate on a certificate"
+            f" ('{name}@certificate>...')"
+        )
+    return (
+        f"the attackers do not read '{name}' from the original either, so their failure on the"
+        " release proves nothing; audit more records or without --quick, or gate on a certificate"
+        f" ('{name}@certificate>...')"
+    )
 
 
 def _base(condition: Condition, a: AttributeEvidence, tier: str) -> float:

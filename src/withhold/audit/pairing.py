@@ -24,10 +24,11 @@ from withhold.audit.pairing_evidence import (
 from withhold.core.errors import UserError, did_you_mean
 from withhold.records.dataset import Dataset
 from withhold.records.readers.collection import FILE
+from withhold.release.released_dataset import ReleasedDataset
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class PairedRelease:
     """An original and its release, record by record, and what was done to make it so."""
 
     original: Dataset
@@ -36,10 +37,10 @@ class Pair:
     released: Dataset  # as it leaves
     place: npt.NDArray[np.int64]  # (n,): the row of each record in the release as it leaves
 
-    def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> Pair:
+    def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> PairedRelease:
         """The same of some of the records; `original` has them already."""
         release = self.release.rows(kept)
-        return Pair(original, release, self.notes, self.released, self.place[kept])
+        return PairedRelease(original, release, self.notes, self.released, self.place[kept])
 
     @property
     def same_space(self) -> bool:
@@ -70,7 +71,7 @@ def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
 
 def pair(
     original: Dataset, release: Dataset, *, by: str | None = None, same_order: bool = False
-) -> Pair:
+) -> PairedRelease:
     """Match the records; refuse where they cannot be the same ones.
 
     `by` names an id column. Without it a column that both have and that is different in every
@@ -94,14 +95,14 @@ def pair(
             " tells which: --id)"
         )
     released, order = release, np.arange(len(release), dtype=np.int64)
-    rows = getattr(release, "original_rows", None)
-    listed = rows is not None and by is None  # we know the order: it need not be vouched for
-    if listed:
-        refuse_other_original(original, release)
-    if listed and getattr(release, "same_order", False):
+    # A release that lists the rows of its original has a known order, which nobody need vouch for.
+    listed = release if isinstance(release, ReleasedDataset) and by is None else None
+    if listed is not None:
+        refuse_other_original(original, listed)
+    if listed is not None and listed.same_order:
         same_order = True
-    elif rows is not None and by is None and not same_order:
-        order = _original_order(original, release, rows)
+    elif listed is not None and not same_order:
+        order = _original_order(original, listed, listed.original_rows)
         release, same_order = release.rows(order), True
         notes.append("records were in a random order; matched by the list of rows")
     elif same_order and by is None:
@@ -117,16 +118,16 @@ def pair(
     if numbers and not told and not vouched:
         refuse_row_numbers(original, release, str(name))
     in_sequence = name is not None and not told and np.array_equal(order, np.arange(len(order)))
-    found = Pair(original, release, tuple(notes), released, order)
+    found = PairedRelease(original, release, tuple(notes), released, order)
     if in_sequence and found.same_space and not lie_nearer(original.x, release.x):
         notes.append(
             f"column '{name}' has the same sequence in both files, and records lie no nearer to"
             " their own originals than to others: if it was written anew, every figure of the"
             " release is too low"
         )
-    if listed and not told and found.same_space:
+    if listed is not None and not told and found.same_space:
         notes += doubts_of_list(original, release, released)
-    if name is None and not told and not listed:
+    if name is None and not told and listed is None:
         near = not found.same_space or lie_nearer(original.x, release.x)
         if not near and same_order:
             # Shuffled records tell nothing: the audit would find any release private.
@@ -153,7 +154,7 @@ def pair(
         )
     if found.identical:
         notes.append("the release is the original: nothing was changed")
-    return Pair(original, release, tuple(notes), released, order)
+    return PairedRelease(original, release, tuple(notes), released, order)
 
 
 def _original_order(

@@ -18,11 +18,12 @@ from withhold.records.readers.collection import FILE
 from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD
 from withhold.records.writers.row_list import features_digest
+from withhold.release.released_dataset import ReleasedDataset
 
 
-def refuse_other_original(original: Dataset, release: Dataset) -> None:
+def refuse_other_original(original: Dataset, release: ReleasedDataset) -> None:
     """Refuse a list of rows that is of another original, or of the same one in another order."""
-    listed = getattr(release, "original_digest", None)
+    listed = release.original_digest
     if listed is not None and listed != features_digest(original.x):
         raise UserError(
             f"{release.name} was made of another original than {original.name}, or of the same"

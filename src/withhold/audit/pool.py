@@ -65,7 +65,7 @@ def _numbered(function: Callable[[T], R], i: int, task: T) -> tuple[int, R]:
 
 
 def _follow_parent() -> None:
-    """End this worker when whoever started it has gone: a killed audit leaves nobody behind."""
+    """End this worker when its parent has ended: a killed audit leaves no process behind."""
     global _parent
     if _parent is not None:
         return

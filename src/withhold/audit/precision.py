@@ -44,7 +44,8 @@ def may_have(release: Dataset) -> bool:
 
 
 def _is_wide(kind: pa.DataType) -> bool:
-    inner = getattr(kind, "value_type", kind)
+    of_lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    inner = kind.value_type if any(is_list(kind) for is_list in of_lists) else kind
     return bool(pa.types.is_float64(inner) or (pa.types.is_integer(inner) and inner.bit_width > 16))
 
 

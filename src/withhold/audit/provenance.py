@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from withhold.audit.attack import Limits
+from withhold.audit.attack import RecordLimits
+from withhold.audit.attack_plan import Question, Seen
 from withhold.audit.attackers.attacker import Attacker
 from withhold.audit.findings import Source
-from withhold.audit.pairing import Pair
-from withhold.audit.plan import Question, Seen
+from withhold.audit.pairing import PairedRelease
 from withhold.audit.split import Split
 from withhold.records.dataset import Dataset
 
@@ -42,7 +42,7 @@ def settings(
     asks: Sequence[Question],
     split: Split,
     attackers: Sequence[Attacker],
-    limits: Limits,
+    limits: RecordLimits,
     seed: int,
     *,
     quick: bool,
@@ -64,13 +64,13 @@ def settings(
 
 
 def notes(
-    matched: Pair | None,
+    matched: PairedRelease | None,
     after: Seen,
     split: Split,
     original: Dataset,
     *,
     quick: bool,
-    draws: Sequence[Pair],
+    draws: Sequence[PairedRelease],
     drawn_here: bool = False,
 ) -> tuple[str, ...]:
     """What a reader must know before the figures."""

@@ -58,7 +58,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class AttackParts:
     """The labelled records of one attribute, and what intervals about it count."""
 
     train: Rows
@@ -67,16 +67,16 @@ class Parts:
     units: Rows | None  # the group of every record of the data; None counts records
     note: str = ""
 
-    def on(self, kept: Rows) -> Parts:
+    def on(self, kept: Rows) -> AttackParts:
         """The same parts as places among `kept`, sorted rows that hold them all."""
         train, val, test = (np.searchsorted(kept, r) for r in (self.train, self.val, self.test))
         units = None if self.units is None else self.units[kept]
-        return Parts(train, val, test, units, self.note)
+        return AttackParts(train, val, test, units, self.note)
 
 
 def parts_of(
     attribute: Attribute, split: Split, groups: Rows | None, group_name: str | None, seed: int
-) -> Parts:
+) -> AttackParts:
     """Labelled records of each part; groups kept apart unless the attribute is the group itself.
 
     Where people are in train and test alike (a split by record) an attacker on gender would learn
@@ -102,7 +102,7 @@ def parts_of(
         whole = groups is not None and not straddles(groups, chosen)
         chosen = chosen.with_val(chosen.train & known, groups if whole else None, seed)
     rows = [np.flatnonzero(mask & known) for mask in (chosen.train, chosen.val, chosen.test)]
-    return Parts(rows[0], rows[1], rows[2], groups, note)
+    return AttackParts(rows[0], rows[1], rows[2], groups, note)
 
 
 def straddles(groups: Rows, split: Split) -> bool:
@@ -135,7 +135,7 @@ def unmeasurable(attribute: Attribute, split: Split) -> str | None:
     return None
 
 
-def unseen(attribute: Attribute, parts: Parts) -> list[str]:
+def unseen(attribute: Attribute, parts: AttackParts) -> list[str]:
     """Classes of test that attackers never saw in train: nobody can name them."""
     if attribute.multilabel:
         return []

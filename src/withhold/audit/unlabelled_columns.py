@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from withhold.audit.plan import Question
+from withhold.audit.attack_plan import Question
 from withhold.audit.split import Rows
 from withhold.records.columns import EncodedColumn, why_not_covered
 

@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 
 from withhold.audit.all_rows import rows_task
+from withhold.audit.attack_plan import Question, Seen
 from withhold.audit.beside_values import beside_values
 from withhold.audit.columns import Columns, ColumnsTask, worst_column
 from withhold.audit.copies import copies
 from withhold.audit.detectable import smallest_leak
+from withhold.audit.feature_views import FeatureViews
 from withhold.audit.findings import Column, Copies
-from withhold.audit.measure import floor
-from withhold.audit.pairing import Pair
-from withhold.audit.plan import Question, Seen
+from withhold.audit.measure_attribute import floor
+from withhold.audit.pairing import PairedRelease
 from withhold.audit.pool import run_all, work
+from withhold.audit.setting_groups import Effort
 from withhold.audit.split import Split
 from withhold.audit.unlabelled_columns import not_covered
-from withhold.audit.views import Views
 from withhold.core.progress import Progress
 from withhold.records.dataset import Dataset
 
@@ -39,16 +40,15 @@ class WiderLook:
 def look_wider(
     asks: Sequence[Question],
     original: Dataset,
-    matched: Pair | None,
+    matched: PairedRelease | None,
     split: Split,
     *,
     order_counts: bool,
-    quick: bool,
-    seed: int,
-    workers: int | None,
+    effort: Effort,
     progress: Progress,
 ) -> WiderLook:
     """Attack all rows and all columns for what is suppressed, and compare rows with originals."""
+    quick, seed = effort.quick, effort.seed
     wanted = [q for q in asks if q.role == "suppress"]
     shown = original if matched is None else matched.release
     same = {}
@@ -61,7 +61,7 @@ def look_wider(
         columns = Columns.of(matched, order_counts=order_counts, quick=quick, seed=seed)
     if not wanted:
         return WiderLook({}, () if columns is None else (*columns.summary({}), *beside), same)
-    seen = Seen(shown.x, Views.of(shown.x[split.train], seed=seed))
+    seen = Seen(shown.x, FeatureViews.of(shown.x[split.train], seed=seed))
     names = shown.layout.names or tuple(f"x{i}" for i in range(shown.dimension))
     tasks: list[tuple[float, Any]] = []
     for q in wanted:
@@ -73,7 +73,7 @@ def look_wider(
             tasks.append((by_columns.cost, by_columns))
     each = 2 if columns is None else 3
     with progress.stage("all rows and columns", work(tasks)) as stage:
-        results = dict(run_all(call, tasks, workers=workers, stage=stage))
+        results = dict(run_all(call, tasks, workers=effort.workers, stage=stage))
     copied = any(one.found for one in same.values())
     found: dict[str, dict[str, Any]] = {}
     read = {}

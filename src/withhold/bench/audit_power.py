@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.evaluate import evaluate
 from withhold.audit.pool import run_all
 from withhold.bench.result_table import BenchResult, Cells, percent
 from withhold.bench.rivals import RIVALS, Rival

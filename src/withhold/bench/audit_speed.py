@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from withhold.actions.audit import audit as evaluate
 from withhold.actions.fit import fit_bundle
-from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench.process_memory import MemoryWatch
 from withhold.bench.result_table import BenchResult, Cells, percent

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from withhold.audit.evaluate import evaluate
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench.fit_row import fit_row, row_roles, unnamed
 from withhold.bench.recipe import Recipe, RecipeRow

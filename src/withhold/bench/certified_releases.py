@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from withhold.audit.evaluate import evaluate
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.evidence import Evidence
 from withhold.bench.fit_row import (
     bundle_claims,

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from withhold import __version__
+from withhold.actions.audit import audit as evaluate
 from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Attacker, Logistic, MlpLarge
-from withhold.audit.evaluate import evaluate
 from withhold.audit.pairing import matching
 from withhold.bench.examples import draw_examples
 from withhold.bench.fit_row import (

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from withhold.audit.attackers.mlp import MlpLarge
-from withhold.audit.evaluate import evaluate
+from withhold.actions.audit import audit as evaluate
+from withhold.audit.attackers.mlp_attacker import MlpLarge
 from withhold.bench.fit_row import fit_row, row_roles, unnamed
 from withhold.bench.recipe import Recipe, RecipeRow
 from withhold.bench.result_table import Cells, RecipeResult, percent

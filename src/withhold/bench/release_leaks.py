@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.evaluate import evaluate
 from withhold.audit.pool import run_all
 from withhold.bench.result_table import BenchResult, Cells, percent, with_spread
 from withhold.bench.row_cache import keep_row, row_folder, row_key

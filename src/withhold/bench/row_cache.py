@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import withhold
-from withhold.audit.plan import FULL
+from withhold.audit.attack_plan import FULL
 from withhold.bench.recipe import Recipe, RecipeRow
 from withhold.core.atomic import write_bytes
 

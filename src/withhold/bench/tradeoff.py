@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from withhold.actions.audit import audit as evaluate
 from withhold.audit.attackers import Attacker, MlpLarge, Nearest, Trees
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.evaluate import evaluate
 from withhold.bench.fit_row import (
     bundle_claims,
     code_count,

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from withhold.certificate.claims import AttributeClaim, ReleaseClaim
-from withhold.certificate.signed_document import Claim, SignedDocument
+from withhold.certificate.signed_document import LARGEST, Claim, SignedDocument
+from withhold.core.safe_read import read_json
 
 SCHEMA = 2
 
@@ -75,6 +76,14 @@ class ReleaseCertificate(SignedDocument):
 def certificate_path(release: Path) -> Path:
     """release.parquet -> release.certificate.json."""
     return release.with_name(f"{release.stem}.certificate.json")
+
+
+def is_release_certificate(path: Path) -> bool:
+    """Whether a file is the certificate of a release, whatever it is called now."""
+    if path.name.endswith(".certificate.json") or not path.is_file():
+        return path.name.endswith(".certificate.json")
+    found = read_json(path, LARGEST)
+    return isinstance(found, dict) and "release" in found
 
 
 def attribute_claims(

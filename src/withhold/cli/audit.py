@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,13 +31,11 @@ from withhold.cli.options import (
     read_yaml,
     reading,
 )
+from withhold.core.errors import UserError
 from withhold.core.terminal import wrapped
 
 if TYPE_CHECKING:
     from withhold.audit.evidence import Evidence
-    from withhold.certificate import Certificate
-    from withhold.certificate.release_file import ReleaseCertificate
-    from withhold.records.dataset import Dataset
 
 GATE_FAILED = 3
 
@@ -171,19 +168,12 @@ def audit(
     Both may be folders of media, with --extractor: anyone's, matched by the names of files. Exit
     code 3 where --fail-if holds.
     """
-    from withhold.actions.audit_media import features_for_audit
-    from withhold.audit.evaluate import evaluate
-    from withhold.audit.pairing import matching
-    from withhold.audit.settings import AuditSettings
-    from withhold.core.errors import UserError
-    from withhold.core.key_file import as_key
-    from withhold.core.output_targets import check_folder_target
-    from withhold.records.dataset import Dataset
-    from withhold.release.released_dataset import with_rows
+    from withhold.actions.audit_files import AuditRequest, MediaFeatures, audit_files
+    from withhold.actions.request import Opening
+    from withhold.audit.audit_settings import AuditSettings
 
     if output is None:
         raise UserError("no folder for the evidence; name one with -o")
-    check_folder_target(output)
     settings = AuditSettings.read(read_yaml(config)).over(
         suppress=suppress,
         preserve=preserve,
@@ -196,112 +186,27 @@ def audit(
         seed=seed,
         certificate=None if certificate is None else str(certificate),
     )
-    # Read first: a mistake costs no reading of the data.
-    proved, owner = None, None if key is None else as_key(key)
-    if settings.certificate is not None:
-        proved, found = _certificate(Path(settings.certificate))
-        owner = owner or found
-    elif key is not None:
-        raise UserError("--key checks the signature of a certificate; name one with --certificate")
-    progress = choose_progress(quiet)
-    given = (original, release)
-    original, release = features_for_audit(
-        original,
-        release,
-        output,
-        extractor=extractor,
-        settings=extractor_settings(extractor_set, weights, False),
-        where={
-            "pattern": pattern,
-            "column": column,
-            "rate": rate,
-            "allow_outside": allow_outside,
-        },
-        names=names,
-        progress=progress,
-    )
-    how = reading(features, settings.group, exclude, multilabel, test)
-    before = how.read(original, progress)
-
-    def read(path: Path, rows: Path | None = None, media: Path | None = None) -> Dataset:
-        found = Dataset.read(path, features=release_features or features, progress=progress)
-        found = _same_columns(before, found)
-        if release != given[1]:  # features that this audit made, with a note of how
-            found = replace(found, schema=found.schema.remove_metadata())
-        return found if same_order or settings.id else with_rows(found, path, rows, media=media)
-
-    after = None if release is None else read(release, rows, given[1])
-    if after is not None and release != given[1] and not same_order and settings.id is None:
-        settings = settings.over(id=shared_names(before, after))
-    if after is not None and settings.id is not None:
-        kept = matching(before, after, settings.id)
-        if len(kept) < len(before):
-            progress.say(
-                f"warning: {len(before) - len(kept):,} of {len(before):,} records of"
-                f" {before.name} are not in {after.name}; the others are audited"
-            )
-        before = kept
-    evidence = evaluate(
-        before,
-        after,
-        settings.suppress,
-        settings.preserve,
-        joint=settings.joint,
-        fail_if=settings.fail_if or None,
-        certificate=proved,
-        key=owner,
-        again=[read(path) for path in again or []],
-        quick=settings.quick,
-        id=settings.id,
+    request = AuditRequest(
+        original=original,
+        release=release,
+        output=output,
+        settings=settings,
+        reading=reading(features, settings.group, exclude, multilabel, test),
+        release_features=release_features,
+        media=MediaFeatures(
+            extractor=extractor,
+            settings=extractor_settings(extractor_set, weights, False),
+            opening=Opening(pattern=pattern, column=column, rate=rate, allow_outside=allow_outside),
+            names=names,
+        ),
         same_order=same_order,
-        average=settings.average,
-        seed=settings.seed,
-        progress=progress,
+        rows=rows,
+        again=tuple(again or ()),
+        key=key,
     )
-    _write(evidence, output, title=f"Audit of {(given[1] or given[0]).name}")
+    evidence = audit_files(request, choose_progress(quiet))
     _tell(evidence, output, quiet=quiet, as_json=as_json)
     return GATE_FAILED if evidence.gate is not None and not evidence.gate.passed else 0
-
-
-def _certificate(path: Path) -> tuple[Certificate | ReleaseCertificate, bytes | None]:
-    """What `--certificate` names: a file, the folder of a bundle, or that of a release.
-
-    A bundle has the key that its certificate was signed with.
-    """
-    from withhold.bundle.bundle import load_bundle
-    from withhold.certificate import read_certificate
-    from withhold.certificate.release_file import ReleaseCertificate
-
-    if path.is_dir():
-        return read_certificate(path), getattr(load_bundle(path).modifier, "key", None)
-    if path.name.endswith(".certificate.json"):
-        return ReleaseCertificate.from_json(path), None
-    return read_certificate(path), None
-
-
-def shared_names(before: Dataset, after: Dataset) -> str | None:
-    """The column of file names, where media of both sides have one."""
-    from withhold.records.readers.collection import FILE
-
-    both = FILE in before.table.column_names and FILE in after.table.column_names
-    return FILE if both else None
-
-
-def _same_columns(before: Dataset, after: Dataset) -> Dataset:
-    """Wide columns are matched by name, whatever their order in the file."""
-    columns, released = before.layout.columns, after.layout.columns
-    if columns != released and set(columns) == set(released):
-        x = after.x[:, [released.index(c) for c in columns]]
-        return replace(after.with_features(x), path=after.path)  # it is still this file
-    return after
-
-
-def _write(evidence: Evidence, output: Path, *, title: str) -> None:
-    from withhold.core.output_targets import write_into
-    from withhold.report import render
-
-    page = render(evidence, title=title)
-    write_into(output, {"audit.json": evidence.json_bytes(), "report.html": page.encode()})
 
 
 def _tell(evidence: Evidence, output: Path, *, quiet: bool, as_json: bool) -> None:

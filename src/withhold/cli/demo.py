@@ -32,9 +32,9 @@ def demo(
     """
     from rich.console import Console
 
+    from withhold.actions.audit import audit as evaluate
     from withhold.actions.fit import fit_bundle
-    from withhold.audit import evaluate
-    from withhold.audit.attackers.mlp import MlpLarge
+    from withhold.audit.attackers.mlp_attacker import MlpLarge
     from withhold.bundle.bundle import save_bundle
     from withhold.certificate.release_file import ReleaseCertificate, certificate_path
     from withhold.datasets.worlds import voices

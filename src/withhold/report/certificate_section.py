@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.certified import Certified
+from withhold.audit.checked_certificate import Certified
 from withhold.certificate.claim_wording import at_most
 from withhold.certificate.claims import Behind, GroupClaim, NoGroupClaim
 from withhold.report.charts import limit

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from contracts.attacker import AttackerContract
 from support import of_world
 from withhold.audit.attackers.logistic import Logistic
-from withhold.audit.views import Views
+from withhold.audit.feature_views import FeatureViews
 from withhold.datasets.worlds import gaussian
 
 
@@ -32,7 +32,7 @@ class TestLogistic(AttackerContract):
     def test_one_strength_is_that_of_sklearn(self):
         data = of_world(gaussian.many_classes(1000, 6, 3, separation=2.0))
         train, val = data.part("train"), data.part("val")
-        seen = Views.of(train.x).see("standard", train.x)
+        seen = FeatureViews.of(train.x).see("standard", train.x)
         codes = train.attribute("label").codes
         one = Logistic(strengths=(0.3,)).fit(
             seen,

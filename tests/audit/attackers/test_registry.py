@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from withhold.audit.attack_plan import FULL, QUICK, ladder, models_of_originals
 from withhold.audit.attackers import attacker_names, get_attackers
-from withhold.audit.plan import FULL, QUICK, ladder, models_of_originals
 from withhold.core.errors import UserError
 
 

@@ -19,7 +19,7 @@ from withhold.audit.attackers.trees import Trees  # isort: skip
 from withhold.audit.attackers.bits import Bits  # isort: skip
 from withhold.audit.attackers.waves import Waves  # isort: skip
 from withhold.audit.attackers.parity import Parity  # isort: skip
-from withhold.audit.attackers.mlp import Mlp, MlpLarge, MlpSmall  # isort: skip
+from withhold.audit.attackers.mlp_attacker import Mlp, MlpLarge, MlpSmall  # isort: skip
 
 __all__ = [
     "Attacker",

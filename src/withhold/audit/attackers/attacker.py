@@ -20,7 +20,7 @@ ViewName = Literal["standard", "reduced", "raw"]
 
 
 class Prediction(Protocol):
-    """Whatever scores classes: a fitted attacker, or a model that a method left frozen."""
+    """Anything that scores classes: a fitted attacker, or a frozen model of a method."""
 
     def logits(self, x: FloatArray) -> FloatArray:
         """Scores of each class, (n, k), for features (n, d): log-probabilities up to a constant;

@@ -21,6 +21,7 @@ from withhold.records.attribute import Attribute
 
 _BITS = 32
 _ROWS = 20_000  # that bits are ranked on
+_COLUMNS = 32  # ranked at a time, so that their words stay in the cache of the processor
 Places = npt.NDArray[np.int64]  # (m, 2): feature and bit
 
 
@@ -84,16 +85,20 @@ class BitsPrediction(FittedAttacker):
 def telling_bits(x: FloatArray, attribute: Attribute, most: int) -> Places:
     """The bits with the highest chi-squared statistic against the classes, (most, 2)."""
     rows = np.flatnonzero(attribute.known)[:_ROWS]
-    words, codes = _words(x[rows]), attribute.codes[rows]
-    hot = np.zeros((len(rows), len(attribute.classes)), np.float32)
-    hot[np.arange(len(rows)), codes] = 1
-    sizes = hot.sum(axis=0)[:, None]
+    codes = attribute.codes[rows]
+    hot = np.zeros((len(attribute.classes), len(rows)), np.float32)
+    hot[codes, np.arange(len(rows))] = 1
+    sizes = hot.sum(axis=1)[:, None]
     found = np.zeros((_BITS, x.shape[1]))
-    for bit in range(_BITS):
-        ones = hot.T @ (words >> bit & 1).astype(np.float32)  # (k, d)
-        rate = ones.sum(axis=0) / max(len(rows), 1)
-        spread = np.maximum(sizes * (rate * (1 - rate)), 1e-9)
-        found[bit] = np.where(sizes > 0, np.square(ones - sizes * rate) / spread, 0).sum(axis=0)
+    for start in range(0, x.shape[1], _COLUMNS):
+        piece = slice(start, start + _COLUMNS)
+        words = _words(x[rows, piece])
+        for bit in range(_BITS):
+            ones = hot @ (words >> bit & 1).astype(np.float32)  # (k, columns), exact counts
+            rate = ones.sum(axis=0) / max(len(rows), 1)
+            spread = np.maximum(sizes * (rate * (1 - rate)), 1e-9)
+            told = np.where(sizes > 0, np.square(ones - sizes * rate) / spread, 0)
+            found[bit, piece] = told.sum(axis=0)
     order = np.argsort(-found, axis=None, kind="stable")[:most]
     bits, features = np.unravel_index(order, found.shape)
     return np.stack([features, bits], axis=1)

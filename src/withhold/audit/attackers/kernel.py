@@ -54,16 +54,17 @@ class Kernel(Attacker):
         typical = typical if np.isfinite(typical) and typical > 0 else 1.0
         targets, held = _targets(attribute), _targets(attribute_val)
         best, chosen = -np.inf, None
+        marks = _landmarks(x, self.landmarks, seed)
+        apart, apart_val = _squared(x, marks), _squared(x_val, marks)  # the same for every width
         for width in self.widths:
-            features = _Features.of(x, self.landmarks, 1 / (typical * width**2), rng_seed=seed)
-            seen = features(x)
-            found = _ridge_value(seen, targets, features(x_val), held)
+            features = _Features.of(marks, 1 / (typical * width**2))
+            seen, seen_val = features.of_distances(apart), features.of_distances(apart_val)
+            found = _ridge_value(seen, targets, seen_val, held)
             if chosen is None or found > best:
-                best, chosen = found, (features, seen)
+                best, chosen = found, (features, seen, seen_val)
         assert chosen is not None
-        features, seen = chosen
+        features, seen, seen_val = chosen
         pairs = zip(per_label(attribute), per_label(attribute_val), strict=True)
-        seen_val = features(x_val)
         heads = [
             fit_linear(seen, a, seen_val, v, strengths=(1.0, 100.0), flops=self.flops)
             for a, v in pairs
@@ -99,9 +100,7 @@ class _Features:
     gamma: float
 
     @classmethod
-    def of(cls, x: FloatArray, count: int, gamma: float, *, rng_seed: int) -> _Features:
-        rng = np.random.default_rng([rng_seed, 0xCF])
-        landmarks = x[rng.permutation(len(x))[:count]]
+    def of(cls, landmarks: FloatArray, gamma: float) -> _Features:
         kernel = np.exp(-gamma * _squared(landmarks, landmarks)).astype(np.float64)
         values, vectors = np.linalg.eigh(kernel)
         keep = values > 1e-6 * max(values[-1], 1e-12)
@@ -109,14 +108,25 @@ class _Features:
         return cls(landmarks, whitening.astype(np.float32), gamma)
 
     def __call__(self, x: FloatArray) -> FloatArray:
-        kernel: FloatArray = np.exp(-self.gamma * _squared(x, self.landmarks))
+        return self.of_distances(_squared(x, self.landmarks))
+
+    def of_distances(self, squared: FloatArray) -> FloatArray:
+        """The same, from the squared distances (n, m) to the landmarks."""
+        kernel: FloatArray = np.exp(-self.gamma * squared)
         return np.asarray(kernel @ self.whitening, np.float32)
+
+
+def _landmarks(x: FloatArray, count: int, seed: int) -> FloatArray:
+    rng = np.random.default_rng([seed, 0xCF])
+    return x[rng.permutation(len(x))[:count]]
 
 
 def _squared(a: FloatArray, b: FloatArray) -> FloatArray:
     """Squared distances (n, m)."""
-    norms = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1)[None]
-    return np.asarray(np.maximum(norms - 2 * (a @ b.T), 0.0), np.float32)
+    out: FloatArray = np.asarray(a @ b.T, np.float32)
+    out *= -2
+    out += np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1)[None]
+    return np.maximum(out, 0.0, out=out)
 
 
 def _targets(attribute: Attribute) -> npt.NDArray[np.float32]:

@@ -54,8 +54,9 @@ class Waves(Attacker):
         seed: int,
     ) -> WavesPrediction:
         """Find the frequencies on train, then fit the trees."""
-        low, size = _range(x)
-        peaks = self._peaks((x.astype(np.float64) - low) / size, attribute)
+        first = x[:, :_WIDEST]  # frequencies are looked for in these features alone
+        low, size = _range(first)
+        peaks = self._peaks((first.astype(np.float64) - low) / size, attribute)
         chosen = WavesPrediction(low, size, peaks, None)
         trees = Trees(rounds=self.rounds, patience=4)
         fitted = trees.fit(
@@ -78,16 +79,20 @@ class Waves(Attacker):
         for a in per_label(attribute)[:20]:
             rows = np.flatnonzero(a.known)[:_ROWS]
             common = np.argsort(-a.counts, kind="stable")[: 1 if len(a.classes) == 2 else 20]
-            targets = [(a.codes[rows] == c).astype(np.float64) for c in common]
-            for j in range(min(u.shape[1], _WIDEST)):
+            # The place of each class among the common ones; all others share the last place.
+            place = np.full(len(a.classes), len(common))
+            place[common] = np.arange(len(common))
+            target = place[a.codes[rows]]
+            p = np.bincount(target, minlength=len(common) + 1)[:-1, None] / max(len(rows), 1)
+            scale = np.maximum(len(rows) * p * (1 - p), 1e-9)
+            for j in range(u.shape[1]):
                 at = np.clip((u[rows, j] * self.bins).astype(np.int64), 0, self.bins - 1)
-                for target in targets:
-                    p = target.mean()
-                    centred = np.bincount(at, target - p, minlength=self.bins)
-                    power = np.abs(np.fft.rfft(centred))[1:-1] ** 2
-                    power /= max(len(rows) * p * (1 - p), 1e-9)
-                    for f in np.argpartition(-power, 2)[:2]:
-                        found.append((float(power[f]), j, int(f) + 1))
+                size = (len(common) + 1) * self.bins
+                table = np.bincount(target * self.bins + at, minlength=size).reshape(-1, self.bins)
+                wave = np.fft.rfft(table[:-1] - p * table.sum(axis=0))[:, 1:-1]
+                power = (np.square(wave.real) + np.square(wave.imag)) / scale  # (classes, f)
+                for best, strength in zip(np.argpartition(-power, 2)[:, :2], power, strict=True):
+                    found += [(float(strength[f]), j, int(f) + 1) for f in best]
         found.sort(key=lambda peak: -peak[0])
         places = list(dict.fromkeys((j, f) for _, j, f in found))[: self.most]
         return np.asarray(places, np.float64).reshape(-1, 2)

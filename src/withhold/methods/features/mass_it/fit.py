@@ -3,8 +3,8 @@
 A generator makes x' from x and noise. There is an adversary for each suppressed attribute and a
 model for each preserved one. They start as classifiers of the originals and go on learning from x'.
 The generator pays a penalty where an adversary knows more than m bits of its attribute, or a model
-less than n bits. Apart from that, x' should tell as much about x as it can. Limits that no release can
-meet are refused.
+less than n bits. Apart from that, x' should tell as much about x as it can. Limits that no
+release can meet are refused.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from withhold.audit.linked import linked
+from withhold.audit.linked_records import linked
 from withhold.records.attribute import Attribute
 
 EVEN = np.log(np.float32([0.5, 0.5]))

@@ -7,8 +7,8 @@ import pytest
 
 from contracts.attacker import AttackerContract, Fitted
 from support import of_world
-from withhold.audit.attackers import mlp as module
-from withhold.audit.attackers.mlp import Mlp, MlpSmall
+from withhold.audit.attackers import mlp_attacker as module
+from withhold.audit.attackers.mlp_attacker import Mlp, MlpSmall
 from withhold.audit.metrics import accuracy
 from withhold.datasets.worlds import gaussian
 

@@ -1,7 +1,7 @@
 """`mlp-small` and `mlp-large`: networks, trained on what they attack until val stops improving.
 
-Each is run fresh, and (`…-warm`) started from the model of the original data: whoever has the raw
-model need not begin from nothing.
+Each runs fresh, and again (`…-warm`) from the weights of the model of the original data, which an
+attacker may have.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Mlp(Attacker):
                 optimiser.zero_grad(set_to_none=True)
                 loss.backward()
                 optimiser.step()
-            if not judged:  # nothing to choose by: the last epoch it is
+            if not judged:  # nothing to choose by: keep the last epoch
                 continue
             value = _held_out_error(network, held, held_codes, attribute.multilabel)
             since += 1
@@ -113,7 +113,7 @@ class Mlp(Attacker):
         return MlpPrediction(network.eval().cpu())
 
     def warm(self, state: Mapping[str, npt.NDArray[Any]]) -> Mlp:
-        """The same attacker, started from a fitted one; at half the rate, lest it forget."""
+        """The same attacker, started from a fitted one at half the rate, to forget less."""
         return replace(
             self, start=state, rate=self.rate / 2, steps=self.steps // 2, epochs=self.epochs // 2
         )

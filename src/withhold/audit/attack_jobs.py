@@ -8,15 +8,15 @@ from typing import Any
 
 from withhold.audit import picture
 from withhold.audit.attack import Outcome
-from withhold.audit.attackers.attacker import Attacker, Prediction
-from withhold.audit.measure import asked
-from withhold.audit.plan import (
+from withhold.audit.attack_plan import (
     Question,
     Seen,
     fresh_attacks,
     models_of_originals,
     warm_attacks,
 )
+from withhold.audit.attackers.attacker import Attacker, Prediction
+from withhold.audit.measure_attribute import asked
 from withhold.audit.pool import run_all, work
 from withhold.core.progress import Progress
 
@@ -93,7 +93,7 @@ class Jobs:
         tasks += [(self.models[q.name], a, a.cost) for a in attacks]
         if self.crossed is None or self.quick:
             return []
-        return [(q, a.cost) for a in attacks if hasattr(a.attacker, "warm")]
+        return [(q, a.cost) for a in attacks if a.attacker.starts_warm]
 
     def _do(
         self,
@@ -103,7 +103,7 @@ class Jobs:
     ) -> None:
         costs = [(cost, task) for _, task, cost in tasks]
         results: dict[int, Any] = dict(run_all(call, costs, workers=workers, stage=stage))
-        for i, (where, _, _) in enumerate(tasks):  # in the order of the ladder, whoever was first
+        for i, (where, _, _) in enumerate(tasks):  # in the order of the ladder, not of finishing
             if isinstance(where, str):
                 self.pictures[where] = results[i]
             else:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from withhold.audit.attack import Outcome
-from withhold.audit.choice import Reading, choose
 from withhold.audit.metrics import accuracy
+from withhold.audit.select_attacker import Reading, choose
 from withhold.records.attribute import Attribute
 
 RNG = np.random.default_rng(0)

@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.audit.attack import Outcome
+from withhold.audit.attack_plan import Question
 from withhold.audit.attackers.attacker import FloatArray, Prediction, log_shares
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.certified import Certified
-from withhold.audit.choice import Chosen, Reading, choose
+from withhold.audit.checked_certificate import Certified
 from withhold.audit.findings import Rung, Tier
-from withhold.audit.linked import linked
+from withhold.audit.linked_records import linked
 from withhold.audit.metrics import entropy_bits, score
-from withhold.audit.plan import Question
+from withhold.audit.select_attacker import Chosen, Reading, choose
 from withhold.audit.slices import by_class, by_group, worst
-from withhold.audit.split import Parts
+from withhold.audit.split import AttackParts
 from withhold.records.attribute import Attribute
 from withhold.records.feasibility import contingency, joint
 
@@ -107,14 +107,16 @@ def measure(
 
 
 def asked(
-    name: str, model: Prediction, x: FloatArray, new: FloatArray | None, parts: Parts
+    name: str, model: Prediction, x: FloatArray, new: FloatArray | None, parts: AttackParts
 ) -> Outcome:
     """The outcome of a model that somebody else trained on the originals."""
     also = None if new is None else model.logits(new[parts.test])
     return Outcome(name, model.logits(x[parts.val]), model.logits(x[parts.test]), also, None, 0.0)
 
 
-def guesses(attribute: Attribute, given: Sequence[Attribute], parts: Parts) -> FloatArray | None:
+def guesses(
+    attribute: Attribute, given: Sequence[Attribute], parts: AttackParts
+) -> FloatArray | None:
     """log P(s | preserved labels) of every test record, from a smoothed table of train and val."""
     if attribute.multilabel or not given:
         return None
@@ -128,7 +130,7 @@ def guesses(attribute: Attribute, given: Sequence[Attribute], parts: Parts) -> F
     return log_p[code[parts.test]]
 
 
-def floor(attribute: Attribute, given: Sequence[Attribute], parts: Parts) -> float:
+def floor(attribute: Attribute, given: Sequence[Attribute], parts: AttackParts) -> float:
     """The best guess from the preserved labels alone: a table fitted on train, tested on test."""
     test = attribute.rows(parts.test)
     if attribute.multilabel or not given:
@@ -141,7 +143,7 @@ def floor(attribute: Attribute, given: Sequence[Attribute], parts: Parts) -> flo
     seen = table.sum(axis=1) > 0
     guess[: len(table)][seen] = table[seen].argmax(axis=1)
     known = test.codes >= 0
-    # A sparse table can do worse than ignoring it; whoever guesses would then ignore it.
+    # A sparse table can do worse than the majority; somebody who guesses would then ignore it.
     return max(float((guess[code[parts.test]][known] == test.codes[known]).mean()), test.majority)
 
 

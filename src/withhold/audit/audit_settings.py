@@ -1,4 +1,4 @@
-"""The settings of an audit as a YAML file has them; the command line goes over it."""
+"""The settings of an audit in a YAML file; options of the command line override them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AuditSettings(BaseModel):
 
     @classmethod
     def read(cls, values: dict[str, Any]) -> AuditSettings:
-        """Settings from YAML; refuses what is none, by name."""
+        """Settings from YAML. Raise `UserError` naming an unknown or wrong setting."""
         try:
             return cls.model_validate(values)
         except ValidationError as error:

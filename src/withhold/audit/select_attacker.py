@@ -67,7 +67,7 @@ class Chosen:
 
 
 def choose(readings: Iterable[Reading], val: Attribute) -> tuple[Chosen, Reading | None]:
-    """Choose on val; also the ensemble of the surest three, which stands for choice like any."""
+    """Choose on val. The ensemble of the surest three competes with the single attackers."""
     able = list(readings)
     together = _ensemble(able, val)
     candidates = able + ([together] if together is not None else [])

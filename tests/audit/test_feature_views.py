@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from withhold.audit.views import WIDEST, Views
+from withhold.audit.feature_views import WIDEST, FeatureViews
 
 
 def drawn(n=600, d=8, seed=0):
@@ -13,7 +13,7 @@ def drawn(n=600, d=8, seed=0):
 
 def test_the_standard_view_has_mean_zero_and_unit_variance_feature_by_feature():
     x = drawn()
-    seen = Views.of(x).see("standard", x)
+    seen = FeatureViews.of(x).see("standard", x)
     assert seen.dtype == np.float32
     assert np.allclose(seen.mean(axis=0), 0, atol=1e-2)
     assert np.allclose(seen.std(axis=0), 1, atol=0.05)  # the outermost per cent is not asked
@@ -21,7 +21,7 @@ def test_the_standard_view_has_mean_zero_and_unit_variance_feature_by_feature():
 
 def test_others_are_seen_with_the_statistics_of_train():
     x = drawn()
-    views = Views.of(x[:300])
+    views = FeatureViews.of(x[:300])
     whole = views.see("standard", x)
     assert np.array_equal(whole[300:], views.see("standard", x[300:]))
     moved = views.see("standard", x + 5 * x[:300].std(axis=0))
@@ -31,19 +31,19 @@ def test_others_are_seen_with_the_statistics_of_train():
 @pytest.mark.parametrize("value", [0.0, 1 / 3, -1e6, 1e30])
 def test_a_feature_that_never_moves_stays_still(value):
     x = np.full((500, 2), value, np.float32)
-    seen = Views.of(x).see("standard", x)
+    seen = FeatureViews.of(x).see("standard", x)
     assert np.isfinite(seen).all()
     assert np.ptp(seen) == 0
 
 
 def test_a_small_feature_beside_large_ones_is_as_large_as_they_are():
     x = np.column_stack([1e6 * np.arange(100), 1e-6 * np.arange(100)]).astype(np.float32)
-    assert Views.of(x).see("standard", x).std(axis=0) == pytest.approx([1, 1], abs=1e-3)
+    assert FeatureViews.of(x).see("standard", x).std(axis=0) == pytest.approx([1, 1], abs=1e-3)
 
 
 def test_few_features_are_not_reduced():
     x = drawn()
-    views = Views.of(x)
+    views = FeatureViews.of(x)
     assert np.array_equal(views.see("reduced", x), views.see("standard", x))
 
 
@@ -53,7 +53,7 @@ def test_many_features_are_reduced_to_their_main_directions(d):
     rng = np.random.default_rng(0)
     flat = rng.standard_normal((400, 5)) @ rng.standard_normal((5, d))
     x = (flat + 1e-3 * rng.standard_normal((400, d))).astype(np.float32)
-    views = Views.of(x)
+    views = FeatureViews.of(x)
     seen, whole = views.see("reduced", x), views.see("standard", x)
     assert seen.shape == (400, WIDEST)
     rows = rng.integers(0, 400, (2, 50))
@@ -61,7 +61,7 @@ def test_many_features_are_reduced_to_their_main_directions(d):
     far = np.linalg.norm(whole[rows[0]] - whole[rows[1]], axis=1)
     assert np.corrcoef(near, far)[0, 1] > 0.999
     assert np.square(seen).mean() == pytest.approx(1, abs=0.05)
-    again = Views.of(x).see("reduced", x)
+    again = FeatureViews.of(x).see("reduced", x)
     assert np.array_equal(seen, again)
 
 
@@ -70,7 +70,7 @@ def test_one_record_far_out_does_not_press_the_others_together():
     x = drawn()
     wild = x.copy()
     wild[7] = 1e12
-    plain, seen = Views.of(x).see("standard", x), Views.of(wild).see("standard", wild)
+    plain, seen = FeatureViews.of(x).see("standard", x), FeatureViews.of(wild).see("standard", wild)
     others = np.arange(len(x)) != 7
     assert np.allclose(seen[others], plain[others], atol=0.1)
     assert np.isfinite(seen).all()

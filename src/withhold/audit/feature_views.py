@@ -19,7 +19,7 @@ WIDEST = 256  # directions of the reduced view; data of no more features is take
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
+class FeatureViews:
     """(x - mean) / scale, and its projection on the first principal directions."""
 
     mean: FloatArray64  # (d,)
@@ -27,7 +27,7 @@ class Views:
     axes: FloatArray | None  # (d, WIDEST), or None where nothing is reduced
 
     @classmethod
-    def of(cls, x: FloatArray, *, seed: int = 0) -> Views:
+    def of(cls, x: FloatArray, *, seed: int = 0) -> FeatureViews:
         """Statistics of records x: (n, d)."""
         mean, scale = _standard(x)
         if x.shape[1] <= WIDEST:

@@ -12,9 +12,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from withhold.audit.attack_plan import Question
 from withhold.audit.findings import Finding
-from withhold.audit.pairing import Pair
-from withhold.audit.plan import Question
+from withhold.audit.pairing import PairedRelease
 from withhold.audit.recount import codes_by_number, codes_of_rows, consistent, not_below, recount
 from withhold.audit.split import Split
 from withhold.certificate.claims import (
@@ -96,7 +96,7 @@ class Proof:
 
 def prove(
     certificate: Certificate,
-    matched: Pair | None,
+    matched: PairedRelease | None,
     asks: Sequence[Question],
     split: Split,
     *,
@@ -161,7 +161,7 @@ def prove(
     return Proof(found, source, tuple(_notes(names, several, doubt, draws)))
 
 
-def _doubt(certificate: Certificate, matched: Pair) -> str | None:
+def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
     """Why the release could not be checked; None where it was, and is one of the codes."""
     release, codes = matched.release, certificate.codes
     if release.dimension != certificate.features:

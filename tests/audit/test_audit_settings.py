@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from withhold.audit.settings import AuditSettings
+from withhold.audit.audit_settings import AuditSettings
 from withhold.core.errors import UserError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from withhold.audit.elimination import eliminate, eliminate_from
+from withhold.audit.elimination_attack import eliminate, eliminate_from
 from withhold.records.attribute import Attribute
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from withhold.audit.attack import Attack, Limits, Outcome
+from withhold.audit.attack import Attack, Outcome, RecordLimits
 from withhold.audit.attackers import Attacker, get_attackers
 from withhold.audit.attackers.attacker import FloatArray, ViewName
-from withhold.audit.split import Parts, Rows, Split, parts_of, unmeasurable, unseen
-from withhold.audit.views import Views
+from withhold.audit.feature_views import FeatureViews
+from withhold.audit.split import AttackParts, Rows, Split, parts_of, unmeasurable, unseen
 from withhold.core.errors import UserError, listing
 from withhold.records.attribute import Attribute, combine
 from withhold.records.dataset import Dataset
@@ -31,7 +31,7 @@ class Question:
     name: str
     role: Role
     attribute: Attribute
-    parts: Parts
+    parts: AttackParts
     given: tuple[Attribute, ...]
     notes: tuple[str, ...]
 
@@ -52,7 +52,7 @@ def questions(
     *,
     hidden: Iterable[str] | str | None,
     joint: Iterable[Sequence[str] | str],
-    limits: Limits,
+    limits: RecordLimits,
     seed: int,
 ) -> list[Question]:
     """Every attribute of a role, joint ones, and the hidden ones that the split can measure.
@@ -110,7 +110,7 @@ class Seen:
     """A matrix of features in the views that attackers want, each computed once when asked for."""
 
     x: FloatArray
-    views: Views
+    views: FeatureViews
     _made: dict[ViewName, FloatArray] = field(default_factory=dict)
 
     def view(self, name: ViewName) -> FloatArray:

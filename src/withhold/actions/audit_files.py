@@ -1,0 +1,171 @@
+"""The action `audit` on files: read them, attack the release, write the evidence and the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from withhold.actions.audit import Audit, audit
+from withhold.actions.audit_media import features_for_audit
+from withhold.actions.request import DataOptions, Opening, Request
+from withhold.audit.audit_settings import AuditSettings
+from withhold.audit.pairing import matching
+from withhold.bundle.bundle import load_bundle
+from withhold.certificate import Certificate, read_certificate
+from withhold.certificate.release_file import ReleaseCertificate, is_release_certificate
+from withhold.core.errors import UserError
+from withhold.core.key_file import as_key
+from withhold.core.output_targets import check_folder_target, write_into
+from withhold.core.progress import Progress, Silent
+from withhold.records.dataset import Dataset
+from withhold.records.readers.collection import FILE
+from withhold.release.released_dataset import with_rows
+from withhold.report import render
+
+
+class MediaFeatures(Request):
+    """How features are made where an audit is given media."""
+
+    extractor: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    opening: Opening = Opening()
+    names: Path | None = None
+
+
+class AuditRequest(Request):
+    """An original, its release, what to ask of it, and the folder of the evidence.
+
+    Without a release, the original alone is audited. `same_order` vouches for the order of the
+    records; `rows` lists which row became which; `again` are other draws of the same release.
+    """
+
+    original: Path
+    release: Path | None = None
+    output: Path
+    settings: AuditSettings = AuditSettings()
+    reading: DataOptions = DataOptions()
+    release_features: str | None = None
+    media: MediaFeatures = MediaFeatures()
+    same_order: bool = False
+    rows: Path | None = None
+    again: tuple[Path, ...] = ()
+    key: Path | None = None
+
+
+def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audit:
+    """Audit the files, and write `audit.json` and `report.html` into the folder."""
+    progress = progress or Silent()
+    check_folder_target(request.output)
+    settings = request.settings
+    # Read first: a mistake costs no reading of the data.
+    proved, key = _claims(settings, request.key)
+    original, release = features_for_audit(
+        request.original,
+        request.release,
+        request.output,
+        extractor=request.media.extractor,
+        settings=request.media.settings,
+        where=request.media.opening.model_dump(),
+        names=request.media.names,
+        progress=progress,
+    )
+    made_here = release != request.release  # features that this audit extracted
+    before = request.reading.read(original, progress)
+    after = None
+    if release is not None:
+        after = _read(request, release, before, made_here, progress, rows=request.rows)
+        if made_here and not request.same_order and settings.id is None:
+            settings = settings.over(id=_shared_names(before, after))
+        if settings.id is not None:
+            before = _matched(before, after, settings.id, progress)
+    found = audit(
+        before,
+        after,
+        settings.suppress,
+        settings.preserve,
+        joint=settings.joint,
+        fail_if=settings.fail_if or None,
+        certificate=proved,
+        key=key,
+        again=[_read(request, path, before, made_here, progress) for path in request.again],
+        quick=settings.quick,
+        id=settings.id,
+        same_order=request.same_order,
+        average=settings.average,
+        seed=settings.seed,
+        progress=progress,
+    )
+    page = render(found, title=f"Audit of {(request.release or request.original).name}")
+    contents = {"audit.json": found.json_bytes(), "report.html": page.encode()}
+    write_into(request.output, contents)
+    return found
+
+
+def _claims(
+    settings: AuditSettings, given: Path | None
+) -> tuple[Certificate | ReleaseCertificate | None, bytes | None]:
+    """The certificate, and the key that checks its signature.
+
+    The certificate is a file, or the folder of a bundle, which has the key as well.
+    """
+    key = None if given is None else as_key(given)
+    if settings.certificate is None:
+        if key is not None:
+            raise UserError(
+                "--key checks the signature of a certificate; name one with --certificate"
+            )
+        return None, None
+    path = Path(settings.certificate)
+    if path.is_dir():
+        return read_certificate(path), key or load_bundle(path).modifier.key
+    if is_release_certificate(path):
+        return ReleaseCertificate.from_json(path), key
+    return read_certificate(path), key
+
+
+def _read(
+    request: AuditRequest,
+    path: Path,
+    before: Dataset,
+    made_here: bool,
+    progress: Progress,
+    *,
+    rows: Path | None = None,
+) -> Dataset:
+    """A release, its columns in the order of the original, with the list of its rows."""
+    features = request.release_features or request.reading.features
+    found = _same_columns(before, Dataset.read(path, features=features, progress=progress))
+    if made_here:  # it has a note of how it was made, which is not part of the release
+        found = replace(found, schema=found.schema.remove_metadata())
+    if request.same_order or request.settings.id:
+        return found
+    return with_rows(found, path, rows, media=request.release if made_here else None)
+
+
+def _shared_names(before: Dataset, after: Dataset) -> str | None:
+    """The column of file names, where media of both sides have one."""
+    both = FILE in before.table.column_names and FILE in after.table.column_names
+    return FILE if both else None
+
+
+def _matched(before: Dataset, after: Dataset, by: str, progress: Progress) -> Dataset:
+    """The originals that the release still has."""
+    kept = matching(before, after, by)
+    if len(kept) < len(before):
+        progress.say(
+            f"warning: {len(before) - len(kept):,} of {len(before):,} records of"
+            f" {before.name} are not in {after.name}; the others are audited"
+        )
+    return kept
+
+
+def _same_columns(before: Dataset, after: Dataset) -> Dataset:
+    """Wide columns are matched by name, whatever their order in the file."""
+    columns, released = before.layout.columns, after.layout.columns
+    if columns != released and set(columns) == set(released):
+        x = after.x[:, [released.index(c) for c in columns]]
+        return replace(after.with_features(x), path=after.path)  # it is still this file
+    return after
