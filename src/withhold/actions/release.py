@@ -53,6 +53,11 @@ class ReleaseRequest(Request):
 
 def release(request: ReleaseRequest, progress: Progress | None = None) -> tuple[Bundle, Written]:
     """Write the release of a file of features, or of a folder or table of media."""
+    output = request.output
+    if output.name in ("", ".."):  # `.` has a name only in full
+        output = Path(os.path.realpath(output))
+        request = request.model_copy(update={"output": output})
+    check_target(output, request.data)
     bundle = load_bundle(request.bundle, key=request.key)
     progress = progress or Silent()
     if bundle.kind == "features":
@@ -74,7 +79,6 @@ def _refuse(bundle: Bundle, request: ReleaseRequest, unused: Request, changes: s
 
 def _features(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Written:
     data, output = request.data, request.output
-    check_target(output, data)
     check_sink(output)
     if data.is_dir():
         raise UserError(
@@ -97,9 +101,6 @@ def _features(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Wr
 
 def _media(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Written:
     data, output, how = request.data, request.output, request.of_media
-    if output.name in ("", ".."):  # `.` has a name only in full
-        output = Path(os.path.realpath(output))
-    check_target(output, data)
     assert bundle.kind != "features"
     # As in the fit, where nothing else is said: a label that is read under another name gets out.
     other = "column" if data.is_dir() else "pattern"  # of the fit, but not of these media

@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.safe_read import file_sha256
-from withhold.records.readers import Source, open_source
 from withhold.records.readers.collection import FILE, Item
 from withhold.records.readers.fence import Fence
 from withhold.records.readers.media_folder import contents, file_stamp, stem
+from withhold.records.readers.source import Source, open_source
 from withhold.records.samples import BadMedia, Content, FloatArray, Kind, Sound
 
 Form = Literal["bytes", "mulaw", "samples", "path", "text", "struct"]

@@ -62,5 +62,8 @@ def kind_of_folder(path: str | Path) -> Kind:
     counts = Counter(kind_of(name) for _, _, names in os.walk(path) for name in names)
     media = [(n, kind) for kind, n in counts.items() if kind is not None]
     if not media:
-        raise UserError(f"folder {path} holds no media (images, sounds, clips or texts)")
+        raise UserError(
+            f"{path} is a folder without media (images, sounds, clips, texts); name a file, or a"
+            " folder of media"
+        )
     return max(media)[1]
