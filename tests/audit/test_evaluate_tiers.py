@@ -86,7 +86,7 @@ def test_draws_that_are_all_alike_are_noted():
 
 def test_draws_of_another_kind_are_refused():
     data = of_world(world(500))
-    with pytest.raises(UserError, match=r"9 features and .* 12; draws are of one kind"):
+    with pytest.raises(UserError, match=r"9 features and .* has 12; draws must have"):
         audit(data, data, again=[data.with_features(data.x[:, :9])])
 
 
