@@ -14,12 +14,12 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import CertifiedRelease
 from withhold.audit.findings import (
     METADATA,
+    AuditedData,
     Column,
     Copies,
     Distortion,
     Finding,
     Map,
-    Source,
 )
 from withhold.audit.gate import GateResult
 from withhold.certificate.claim_wording import at_most
@@ -41,8 +41,8 @@ class Evidence(Finding):
 
     version: str = Field("", description="of withhold")
     made: str = Field("", description="when, in UTC")
-    original: Source
-    release: Source | None
+    original: AuditedData
+    release: AuditedData | None
     attributes: dict[str, AttributeEvidence]
     feasibility: Feasibility
     distortion: Distortion | None = None

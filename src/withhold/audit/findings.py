@@ -134,7 +134,7 @@ class Slice(Finding):
     ci: Interval
 
 
-class Source(Finding):
+class AuditedData(Finding):
     """A file or dataset that was audited."""
 
     name: str

@@ -14,16 +14,16 @@ import numpy as np
 from withhold.audit.attack import RecordLimits
 from withhold.audit.attack_plan import Question, Seen
 from withhold.audit.attackers.attacker import Attacker
-from withhold.audit.findings import Source
+from withhold.audit.findings import AuditedData
 from withhold.audit.pairing import PairedRelease
 from withhold.audit.split import Split
 from withhold.records.dataset import Dataset
 
 
-def source(data: Dataset) -> Source:
+def source(data: Dataset) -> AuditedData:
     """What was audited: the hash of its file, or of its values where it was not read from one."""
     file = data.path is not None and data.path.is_file()
-    return Source(
+    return AuditedData(
         name=data.name,
         records=len(data),
         features=data.dimension,
