@@ -131,7 +131,7 @@ class AuditCase:
         return mean
 
     def distortion(self) -> Distortion | None:
-        """How far the test records moved; None if original and release have other features."""
+        """How far the test records moved; None if the release has other features."""
         if self.matched is None or not self.matched.same_space:
             return None
         test = self.split.test

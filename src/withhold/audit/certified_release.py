@@ -1,4 +1,4 @@
-"""`NAME.certificate.json` beside the attacks: recounted from the rows and labels of the release."""
+"""The certificate of a release (`NAME.certificate.json`), recounted from its rows and labels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def prove_release(
     *,
     key: bytes | None = None,
 ) -> Proof:
-    """Check the certificate of a given release against its file and rows; hand out its claims."""
+    """Check the certificate of a release against its file and rows, and return its claims."""
     if matched is None:
         raise UserError("a certificate is about a release, and there is none; name the release too")
     if key is not None and not certificate.is_signed_with(key):
@@ -44,7 +44,7 @@ def prove_release(
         )
     _same_file(certificate, matched)
     codes = codes_of_rows(matched.release.x, certificate.code_digests)
-    if codes is None:  # a release --as index has the numbers of the codes
+    if codes is None:  # a release --as index contains code numbers
         codes = codes_by_number(matched.release.x, certificate.codes)
     wanted = [(q, t) for q in asks if q.role == "suppress" for t in single(q.attribute)]
     names = {t.name: _named(t.name, certificate) for _, t in wanted}
@@ -111,7 +111,7 @@ def _checked(
     people: Codes | None,
     verified: bool,
 ) -> tuple[Certified | None, list[str]]:
-    """The claims about one attribute, compared with the released rows; None without a bound."""
+    """The claims about one attribute, checked against the released rows; None without a bound."""
     said: list[str] = []
     counted, claim = None, claims.release
     if codes is not None:
@@ -144,7 +144,7 @@ def _checked(
 
 
 def _named(name: str, certificate: ReleaseCertificate) -> str | None:
-    """The name in the certificate; of several together the order does not matter."""
+    """The name in the certificate; the order of a joint attribute's members does not matter."""
     members = sorted(name.split(","))
     same = (n for n in certificate.attributes if sorted(n.split(",")) == members)
     return next(same, None)
@@ -202,7 +202,7 @@ def _source(
         checked=checked,
         signature="unsigned" if key is None else "verified",
         others=together | others,
-        # An unsigned file may say anything here; what the figures assume is ours to say.
+        # Anyone can edit an unsigned file, so state our own assumptions instead of its text.
         assumptions=certificate.assumptions if key is not None else ASSUMPTIONS,
         notes=certificate.notes,
     )

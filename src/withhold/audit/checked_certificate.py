@@ -1,7 +1,8 @@
-"""A certificate beside the attacks: checked against the release, then told attribute by attribute.
+"""Check the certificate of a bundle against a release, and return its bound for each attribute.
 
-A release of code vectors can be checked: each of its rows must be one of the codes. One of samples
-or of numbers cannot, and the evidence says so; what is surely another release is refused.
+A release of code vectors can be checked: each of its rows must be one of the codes. A release of
+samples or of code numbers cannot, and the evidence says so. A certificate that surely belongs to
+another release is refused.
 """
 
 from __future__ import annotations
@@ -32,45 +33,45 @@ class Certified(AttributeClaim):
 
     checked: bool = Field(description="whether every released record is one of the codes")
     recounted: float | None = Field(
-        None, description="sum over codes of the commonest class, of all rows of this release"
+        None, description="share of all released rows that are the commonest class of their code"
     )
-    recounted_test: float | None = Field(None, description="the same of the rows of the test part")
+    recounted_test: float | None = Field(None, description="the same for the rows of the test part")
     release: ReleaseClaim | None = Field(
-        None, description="what is proved of the rows of this very release, exactly"
+        None, description="what is proved, exactly, about the rows of this release"
     )
-    verified: bool = Field(False, description="whether a key showed that it was not changed")
+    verified: bool = Field(False, description="whether a key verified that it was not changed")
 
     @property
     def of_these_rows(self) -> float | None:
-        """The bound that a gate compares; None where nothing is proved.
+        """The bound that a gate tests; None if nothing is proved.
 
-        With a certificate of this very release it is the exact figure for its rows, `release.one`;
-        with that of a bundle it is the bound for records that come later.
+        With the certificate of this release it is the exact figure for its rows, `release.one`.
+        With the certificate of a bundle it is the bound for later records.
         """
         return self.stated if self.release is None else self.release.one
 
     @property
     def reliable(self) -> bool:
-        """Whether the bound of the gate needs no trust in who sent the certificate.
+        """Whether a gate can use the bound without trusting the sender of the certificate.
 
-        Its signature was verified, or all that the bound rests on was counted again here.
+        Either the signature was verified, or everything behind the bound was recounted here.
         """
         return self.verified or (self.release is not None and self.recounted is not None)
 
     @property
     def at_most(self) -> float:
-        """The bound to state: by group where one was named, and not below the rows of the release.
+        """The bound to state: by group if one was named, and at least that of the released rows.
 
-        Where nothing is proved for other people, that of further records of the same people.
+        If nothing is proved for other people, it is the bound for more records of the same people.
         """
         stated = self.bound if self.stated is None else self.stated
         return stated if self.release is None else max(stated, self.release.one)
 
 
 class CertifiedRelease(Finding):
-    """Where the bounds come from, and what they assume."""
+    """The source of the bounds, and their assumptions."""
 
-    version: str = Field(description="of withhold")
+    version: str = Field(description="version of withhold")
     method: str
     codes: int
     codebook_sha256: str
@@ -78,16 +79,16 @@ class CertifiedRelease(Finding):
     data: CertifiedData
     checked: bool = Field(description="whether every released record is one of the codes")
     signature: Literal["verified", "unsigned"] = Field(
-        "unsigned", description="unsigned where no key was given to check it with"
+        "unsigned", description="unsigned if no key was given to verify it"
     )
-    others: dict[str, float] = Field(description="bounds on what this audit does not attack")
+    others: dict[str, float] = Field(description="bounds on attributes this audit does not attack")
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What a certificate gives to an audit: a bound by attribute, its source, and notes."""
+    """What a certificate adds to an audit: a bound for each attribute, its source, and notes."""
 
     of: dict[str, Certified]
     source: CertifiedRelease
@@ -103,11 +104,11 @@ def prove(
     draws: int = 1,
     key: bytes | None = None,
 ) -> Proof:
-    """Check the certificate against the release and hand out its bounds.
+    """Check the certificate against the release and return its bounds.
 
-    Refused is one that is surely of another release, or of other attributes; whose bounds do not
-    follow from its own figures, or are below what the released rows give; or whose signature is
-    not that of `key`.
+    Raise `UserError` if it surely belongs to another release or other attributes, if its bounds do
+    not follow from its own figures or are below a count of the released rows, or if it was not
+    signed with `key`.
     """
     if matched is None:
         raise UserError("a certificate is about a release, and there is none; name the release too")
@@ -162,7 +163,7 @@ def prove(
 
 
 def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
-    """Why the release could not be checked; None where it was, and is one of the codes."""
+    """Why the release could not be checked; None if all of its records are codes."""
     release, codes = matched.release, certificate.codes
     if release.dimension != certificate.features:
         if codes_by_number(release.x, codes) is not None:
@@ -190,12 +191,12 @@ def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
 
 
 def _other_codes(rows: Rows, codes: int) -> bool:
-    """Whether few rows come again and again: a codebook, but not this one. Samples differ."""
+    """Whether few distinct rows repeat often: another codebook. Samples do not repeat."""
     return rows.kinds <= codes and 2 * rows.kinds <= rows.others
 
 
 def _claim_of(question: Question, certificate: Certificate) -> str | None:
-    """The name in the certificate; of several together the order does not matter."""
+    """The name in the certificate; the order of a joint attribute's members does not matter."""
     if question.attribute.multilabel:
         return None
     if question.name in certificate.attributes:

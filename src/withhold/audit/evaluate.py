@@ -1,4 +1,4 @@
-"""The audit: what models of the original read from a release, and what retrained ones do."""
+"""Run an audit: attack a release with models of the original and with retrained attackers."""
 
 from __future__ import annotations
 
@@ -63,17 +63,20 @@ def evaluate(
     fail_if: str | Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
-    """Every attribute of `original`, measured on `release`, whose records are the same ones.
+    """Measure what attackers read of each attribute of `original` from `release`.
 
-    Without a release: what the original gives away today. For each attribute: models of the
-    originals on the originals and on the release (`ignorant`), the best of a ladder of attackers
-    retrained on the release (`informed`), the same over several records of one person (`linked`),
-    and on several draws of each record where `again` has other releases of them (`repeated`).
+    Both have the same records. Without a release, measure what the original reveals. The tiers:
+
+    - `ignorant`: a model of the originals, applied to the release;
+    - `informed`: the best of a ladder of attackers retrained on the release;
+    - `linked`: the informed attacker on several records of one person together;
+    - `repeated`: attackers on several draws of each record, if `again` has other releases.
+
     Attackers fit on train, are chosen on val and measured on test.
 
-    `hidden` names the other attributes to measure, by default all that can be; `joint` adds
-    attributes made of several (`gender,accent`). `average` names a column of sources (videos): a
-    prediction is then the mean over the records of its source. `fail_if` is a gate.
+    `hidden` names the other attributes to measure, by default all that can be measured. `joint`
+    adds combinations of attributes (`gender,accent`). `average` names a column of sources (videos):
+    predictions are then averaged over the records of a source. `fail_if` is a gate.
     """
     clock, progress, seed = Clock(), progress or Silent(), effort.seed
     roles = _roles(suppress, preserve, alone=release is None)
@@ -89,7 +92,7 @@ def evaluate(
         sources = [source(d) for d in (case.original, release) if d is not None]
     with clock("all rows and columns"):
         wider = _wider(case, pairing, effort, progress)
-    # From here on only the records that somebody will look at: of a million, a tenth.
+    # Drop the records that no attacker uses from here on: nine tenths of a million.
     case, shown = case.used(picture.shown(np.flatnonzero(case.split.test), seed))
     with clock("views"):
         jobs = _jobs(case, effort)
@@ -157,7 +160,7 @@ def _wider(case: AuditCase, pairing: Pairing, effort: Effort, progress: Progress
 
 
 def _jobs(case: AuditCase, effort: Effort) -> Jobs:
-    """The attacks, with the records in the views that attackers want."""
+    """The attacks, with the records in the views that attackers need."""
     seen = partial(_seen, split=case.split, seed=effort.seed)
     before = seen(case.original.x)
     mean = case.mean_of_draws()
@@ -182,7 +185,7 @@ def _figures(
     seed: int,
     progress: Progress,
 ) -> dict[str, AttributeEvidence]:
-    """The evidence of each attribute, from what its attackers said."""
+    """The evidence on each attribute, from the outcomes of its attackers."""
     data = case.original
     others = {q.name: q.attribute for q in case.asks if q.name in data.attribute_names}
     found = {}
@@ -230,7 +233,7 @@ def _notes(
 
 def _roles(suppress: Iterable[str] | str, preserve: Iterable[str] | str, *, alone: bool) -> Roles:
     named = suppress.strip() if isinstance(suppress, str) else list(suppress)
-    if alone and not named:  # what does my data give away? All that can be measured.
+    if alone and not named:  # no release and no names: measure all attributes of the original
         return Roles((), Roles.of("-", preserve).preserve)
     return Roles.of(named, preserve)
 
@@ -240,14 +243,14 @@ def _seen(x: FloatArray, split: Split, seed: int) -> Seen:
 
 
 def _crossed(matched: PairedRelease | None, before: Seen) -> Seen | None:
-    """The release as a model of the originals sees it."""
+    """The release in the views of the original; None if they have different features."""
     if matched is None or not matched.same_space:
         return None
     return Seen(matched.release.x, before.views)
 
 
 def _maps(jobs: Jobs, rows: Rows, seed: int) -> dict[str, Any]:
-    """Tasks that draw the maps; without `before` the release is the original itself."""
+    """Tasks that draw the maps; without a release, only that of the original."""
     both = {"original": jobs.after if jobs.before is None else jobs.before}
     if jobs.before is not None:
         both["release"] = jobs.after
@@ -265,7 +268,7 @@ def _map(pictures: Mapping[str, picture.Points], asks: Sequence[Question], rows:
 
 
 def _slices(data: Dataset, others: Mapping[str, Attribute], q: Question) -> dict[str, Attribute]:
-    """Other attributes and the group, to look at parts of the test records."""
+    """The other attributes and the group, which divide the test records into slices."""
     found = {n: a for n, a in others.items() if n != q.name}
     if data.group is not None and data.group != q.name and data.group not in found:
         with suppress_error(UserError):

@@ -1,5 +1,4 @@
-"""Which record of a release is which of the original: by id, or by order where nothing speaks
-against it."""
+"""Match each record of a release to its original: by id, or by order if nothing contradicts it."""
 
 from __future__ import annotations
 
@@ -29,22 +28,22 @@ from withhold.release.released_dataset import ReleasedDataset
 
 @dataclass(frozen=True, eq=False)
 class PairedRelease:
-    """An original and its release, record by record, and what was done to make it so."""
+    """An original and its release, record by record, with notes on how they were matched."""
 
     original: Dataset
     release: Dataset  # in the order of the original
     notes: tuple[str, ...]
-    released: Dataset  # as it leaves
-    place: npt.NDArray[np.int64]  # (n,): the row of each record in the release as it leaves
+    released: Dataset  # in the order of the file
+    place: npt.NDArray[np.int64]  # (n,): the row of each record in `released`
 
     def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> PairedRelease:
-        """The same of some of the records; `original` has them already."""
+        """The same pairing for the rows `kept`; `original` has only these rows already."""
         release = self.release.rows(kept)
         return PairedRelease(original, release, self.notes, self.released, self.place[kept])
 
     @property
     def same_space(self) -> bool:
-        """Whether a model of the original can be asked about the release."""
+        """Whether a model of the original can score the release."""
         return self.original.dimension == self.release.dimension
 
     @property
@@ -54,7 +53,7 @@ class PairedRelease:
 
 
 def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
-    """The records of the original that the release has too: another system may have lost some."""
+    """The records of the original that are also in the release; another tool may lose some."""
     for data in (original, release):
         if by not in data.table.column_names:
             hint = did_you_mean(by, data.table.column_names)
@@ -72,14 +71,14 @@ def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
 def pair(
     original: Dataset, release: Dataset, *, by: str | None = None, same_order: bool = False
 ) -> PairedRelease:
-    """Match the records; refuse where they cannot be the same ones.
+    """Match the records. Raise `UserError` if they cannot be the same ones.
 
-    `by` names an id column. Without it a column that both have and that is different in every
-    record serves; without such a column the order must be the same, and every column that both
-    have must agree (but for the names of files where `same_order` vouches), or the rows were
-    shuffled. Where the two share no column that could tell, the records must lie nearer to their
-    own originals than to others; where they do not and `same_order` vouches, a note says so. A
-    column that only numbers the rows of both files is an id only where the records agree.
+    `by` names an id column. By default, the id is a column in both with a different value in every
+    record. If there is none, the order must be the same, and every column in both must agree (file
+    names need not, with `same_order`); otherwise the rows were shuffled. If no column can tell, the
+    records must lie nearer to their own originals than to others; if they do not, and the user
+    vouches for `same_order`, a note says so. A column that only numbers the rows of both files
+    counts as an id only if the records agree with it.
     """
     notes: list[str] = []
     vouched = same_order
@@ -95,7 +94,7 @@ def pair(
             " tells which: --id)"
         )
     released, order = release, np.arange(len(release), dtype=np.int64)
-    # A release that lists the rows of its original has a known order, which nobody need vouch for.
+    # If a release comes with a list of rows, its order is known and needs no vouching.
     listed = release if isinstance(release, ReleasedDataset) and by is None else None
     if listed is not None:
         refuse_other_original(original, listed)
@@ -130,7 +129,7 @@ def pair(
     if name is None and not told and listed is None:
         near = not found.same_space or lie_nearer(original.x, release.x)
         if not near and same_order:
-            # Shuffled records tell nothing: the audit would find any release private.
+            # If records are shuffled, attackers read nothing, and any release looks private.
             notes.append(
                 "the order is vouched for (--same-order), but records lie no nearer to their own"
                 " originals than to others: if it is wrong, every figure of the release is too low"
@@ -160,7 +159,7 @@ def pair(
 def _original_order(
     original: Dataset, release: Dataset, rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """For each record of the original its row in the release; `rows` (n,) says the reverse."""
+    """The row in the release of each original record; `rows` (n,) is the inverse."""
     if not np.array_equal(np.sort(rows), np.arange(len(original))):
         raise UserError(
             f"the list of rows of {release.name} does not name each of the {len(original):,}"
@@ -179,7 +178,7 @@ def _renamed(name: str) -> str:
 
 
 def _id_column(original: Dataset, release: Dataset) -> str | None:
-    """A column with as many values as records, the same ones in both."""
+    """A column in both files with a different value in every record."""
     for name in common_columns(original, release):
         if original.table[name].null_count or not must_agree(original, release, name):
             continue
@@ -192,7 +191,7 @@ def _id_column(original: Dataset, release: Dataset) -> str | None:
 def _by_id(
     original: Dataset, release: Dataset, name: str
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each record of the original its row in the release."""
+    """The row in the release of each original record."""
     one, two = (as_text(data, name) for data in (original, release))
     for data, ids in ((original, one), (release, two)):
         if ids.null_count or pc.count_distinct(ids).as_py() != len(ids):

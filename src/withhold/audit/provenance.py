@@ -1,4 +1,4 @@
-"""How an audit came about: what it read, with which settings, and what must be known of it."""
+"""The provenance of an audit: what it read, its settings, and notes for the reader."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from withhold.records.dataset import Dataset
 
 
 def source(data: Dataset) -> AuditedData:
-    """What was audited: the hash of its file, or of its values where it was not read from one."""
+    """What was audited, with the hash of its file, or of its values if there is no file."""
     file = data.path is not None and data.path.is_file()
     return AuditedData(
         name=data.name,
@@ -33,7 +33,7 @@ def source(data: Dataset) -> AuditedData:
 
 
 def file_sha256(path: Path) -> str:
-    """What `sha256sum` prints."""
+    """The hash that `sha256sum` prints."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -47,7 +47,7 @@ def settings(
     *,
     quick: bool,
 ) -> dict[str, Any]:
-    """How the audit was run: enough to run it again."""
+    """The settings of the audit: enough to run it again."""
     packages = ("torch", "scikit-learn", "numpy")
     return {
         "seed": seed,
@@ -73,7 +73,7 @@ def notes(
     draws: Sequence[PairedRelease],
     drawn_here: bool = False,
 ) -> tuple[str, ...]:
-    """What a reader must know before the figures."""
+    """What a reader must know before reading the figures."""
     said = [] if matched is None else list(matched.notes)
     if quick:
         said.append(
