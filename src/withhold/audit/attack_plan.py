@@ -86,8 +86,8 @@ def questions(
         lost = unseen(attribute, parts)
         if lost:
             notes.append(
-                f"no record of train has {name} {listing([repr(c) for c in lost])}: test records"
-                " of these classes cannot be named by anyone"
+                f"no record of train has {name} {listing([repr(c) for c in lost])}: no attacker can"
+                " name test records of these classes"
             )
         out.append(Question(name, role, attribute, parts, given, tuple(notes)))
     return out
@@ -152,8 +152,8 @@ def fresh_attacks(
             name = f"{attacker.name}-2"
             attacks.append(Attack(name, attacker, x, question.attribute, question.parts, seed + 1))
     if not attacks:
-        why = "; ".join(declined.values()) or "there is none"
-        raise UserError(f"no attacker takes on '{question.name}': {why}")
+        why = "; ".join(declined.values()) or "the ladder is empty"
+        raise UserError(f"no attacker can attack '{question.name}': {why}")
     return attacks, declined
 
 

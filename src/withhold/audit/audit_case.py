@@ -55,7 +55,7 @@ class AuditCase:
         original = original.with_drawn_split(named)
         roles.check(original)
         if release is None and again:
-            raise UserError("other draws (again) need a release that they are draws of")
+            raise UserError("other draws (again) need a release; name the release too")
         match = partial(pair, original, by=pairing.id, same_order=pairing.same_order)
         matched = None if release is None else match(release)
         draws = tuple(match(other) for other in again)

@@ -84,8 +84,9 @@ def average_over(data: Dataset, column: str, asks: Sequence[Question], jobs: Job
     parts = np.unique(np.asarray(data.parts), return_inverse=True)[1]
     if len(np.unique(np.stack([sources, parts]), axis=1)[0]) != len(np.unique(sources)):
         raise UserError(
-            f"the split of {data.name} puts records of one '{column}' into several parts, so that"
-            " attackers know what they are tested on; give it a column 'split' by it"
+            f"the split of {data.name} puts records of one '{column}' into several parts, so"
+            " attackers train on what they are tested on; add a column 'split' that keeps the"
+            f" records of each '{column}' together"
         )
     for q in asks:
         if is_of_sources(q.attribute, sources):

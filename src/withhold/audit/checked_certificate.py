@@ -111,12 +111,12 @@ def prove(
     signed with `key`.
     """
     if matched is None:
-        raise UserError("a certificate is about a release, and there is none; name the release too")
+        raise UserError("a certificate needs a release, and none was given; name the release too")
     for name, stated in certificate.attributes.items():
         consistent(name, stated)
     if key is not None and not certificate.is_signed_with(key):
         raise UserError(
-            "the certificate was not signed with this key, or was changed since; take the one that"
+            "the certificate was not signed with this key, or was changed since; use the one that"
             " was written with the bundle, or leave out --key"
         )
     doubt = _doubt(certificate, matched)
@@ -126,7 +126,7 @@ def prove(
     several = [q.name for q in wanted if q.attribute.multilabel]
     if not several and not any(names.values()):
         raise UserError(
-            f"the certificate is about {listing(certificate.attributes)}, and the audit suppresses"
+            f"the certificate is about {listing(certificate.attributes)}, but the audit suppresses"
             f" {listing(names)}; name what was certified with --suppress"
         )
     found = {}
@@ -167,9 +167,9 @@ def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
     release, codes = matched.release, certificate.codes
     if release.dimension != certificate.features:
         if codes_by_number(release.x, codes) is not None:
-            return "it has the numbers of codes, and not their values"
+            return "it contains code numbers, not code values"
         raise UserError(
-            f"the certificate is of another release: its codes have {certificate.features:,}"
+            f"the certificate belongs to another release: its codes have {certificate.features:,}"
             f" features, {release.name} has {release.dimension:,}"
         )
     rows = compare(release.x, certificate.code_digests)
@@ -177,17 +177,17 @@ def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
         return None
     if rows.codes:
         raise UserError(
-            f"{rows.others:,} of the {len(release):,} records of {release.name} are none of the"
-            f" {codes:,} codes of the certificate, so it does not cover them; release what"
-            " withhold transform made, or leave out --certificate"
+            f"{rows.others:,} of the {len(release):,} records of {release.name} are not among the"
+            f" {codes:,} codes of the certificate, so it does not cover them; release the output of"
+            " withhold transform, or leave out --certificate"
         )
     if matched.identical or _other_codes(rows, codes):
         raise UserError(
-            f"the certificate is of another release: no record of {release.name} is one of its"
-            f" {codes:,} codes; take that of the bundle which made the release, and no rounded"
-            " values"
+            f"the certificate belongs to another release: no record of {release.name} is one of its"
+            f" {codes:,} codes; use the certificate of the bundle that made the release, and do not"
+            " round the values"
         )
-    return "its records are no codes, as those of a release --as sample are not"
+    return "its records are not codes (as with --as sample)"
 
 
 def _other_codes(rows: Rows, codes: int) -> bool:
@@ -213,16 +213,16 @@ def _notes(
     if doubt is not None:
         said.append(
             f"the certificate was not checked against the release: {doubt}. Its bounds hold only"
-            " where the bundle that it is of made this release"
+            " if its bundle made this release"
         )
     said += [
-        f"the certificate has the labels of '{n}' one by one, and not together" for n in several
+        f"the certificate covers the labels of '{n}' one by one, not together" for n in several
     ]
     missing = [n for n, claim in names.items() if claim is None and n not in several]
     if missing:
-        said.append(f"the certificate says nothing of {listing(missing)}")
+        said.append(f"the certificate says nothing about {listing(missing)}")
     if draws > 1:
         said.append(
-            "the certificate is about one release of each record; further draws may tell more"
+            "the certificate covers one release of each record; further draws may reveal more"
         )
     return said

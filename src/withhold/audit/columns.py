@@ -74,7 +74,7 @@ class Columns:
             x = below[matched.place[rows]]
             encoded[precision.NAME] = EncodedColumn(x, "number", np.arange(len(rows)))
         elif precision.may_have(matched.released) and matched.released.path is None:
-            why = "the release was not read from a file; audit the file that leaves"
+            why = "the release was not read from a file; audit the released file"
             skipped[precision.NAME] = Column(
                 name=precision.NAME, kind="number", attacked=False, why_not=why
             )
@@ -172,7 +172,7 @@ class Columns:
                     name=name,
                     kind=kinds[name],
                     attacked=bool(tells) and not why,
-                    why_not=why if read else "nothing was named to be suppressed",
+                    why_not=why if read else "no attribute to suppress was named",
                     tells=tells,
                 )
             )

@@ -144,7 +144,7 @@ def _prove(claims: Claims, case: AuditCase) -> Proof:
 def _check_models(effort: Effort, case: AuditCase) -> None:
     for name in effort.models:
         if name not in case.names:
-            raise UserError(f"there is a model of '{name}', which is not measured")
+            raise UserError(f"models has '{name}', which this audit does not measure")
 
 
 def _wider(case: AuditCase, pairing: Pairing, effort: Effort, progress: Progress) -> WiderLook:
@@ -227,7 +227,7 @@ def _notes(
         drawn_here=drawn_here,
     )
     if average is not None:
-        said += (f"predictions are means over the records of one '{average}'",)
+        said += (f"predictions are averaged over the records of one '{average}'",)
     return said if proof is None else said + proof.notes
 
 

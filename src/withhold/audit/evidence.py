@@ -160,9 +160,9 @@ class Evidence(Finding):
     def _certified(self) -> list[str]:
         """What the certificate adds to the verdict."""
         broken = [
-            f"CONTRADICTION: an attack reads {name} of {100 * a.best.accuracy:.1f} % of single"
-            f" records, certified was {at_most(a.certificate.at_most)} % at most: do not rely on"
-            " the certificate"
+            f"CONTRADICTION: an attack reads {name} from {100 * a.best.accuracy:.1f} % of single"
+            f" records, but the certificate states at most {at_most(a.certificate.at_most)} %: do"
+            " not rely on the certificate"
             for name, a in self.attributes.items()
             if a.certificate is not None and a.contradicted
         ]
@@ -173,14 +173,14 @@ class Evidence(Finding):
         }
         beyond = {n: self.attributes[n].beyond_codes(c.at_most) for n, c in proved.items()}
         more = [
-            "the certificate is about the codes alone: with all columns of the file an attack"
-            f" reads {name} of {100 * self.attributes[name].tiers[tier].accuracy:.1f} %"
+            "the certificate covers only the codes: with all columns of the file an attack reads"
+            f" {name} from {100 * self.attributes[name].tiers[tier].accuracy:.1f} % of records"
             for name, tier in beyond.items()
             if tier is not None
         ]
         proved = {n: c for n, c in proved.items() if beyond[n] is None}
         unproved = [
-            f"nothing is proved of {name} for other people ({a.certificate.groups.reason})"
+            f"nothing is proved about {name} for other people ({a.certificate.groups.reason})"
             for name, a in self.attributes.items()
             if a.certificate is not None
             and a.certificate.stated is None
@@ -189,15 +189,15 @@ class Evidence(Finding):
         proved = {n: c for n, c in proved.items() if c.stated is not None}
         if not proved:
             return [*broken, *more, *unproved]
-        bounds = ", ".join(f"{n} of more than {at_most(c.at_most)} %" for n, c in proved.items())
+        bounds = ", ".join(f"{n} from more than {at_most(c.at_most)} %" for n, c in proved.items())
         one = next(iter(proved.values()))
         doubt = "" if one.checked else ", not checked against the release"
         if self.certificate is not None and self.certificate.signature == "verified":
             says, seal = "certified", "signature checked"
         else:
-            says, seal = "an unsigned certificate says", "give --key to check who says it"
+            says, seal = "an unsigned certificate says", "give --key to verify it"
         counted = [
-            f"{n} of more than {at_most(c.release.one)} %"
+            f"{n} from more than {at_most(c.release.one)} %"
             for n, c in proved.items()
             if c.release is not None and c.recounted is not None
         ]
@@ -214,14 +214,14 @@ class Evidence(Finding):
     @property
     def _verdict(self) -> str:
         if not self.suppressed and self.release is not None:
-            return "nothing was named to be suppressed"
+            return "no attribute to suppress was named"
         leaks = [
             f"{name}: {100 * a.worst:.1f} % (floor {_floor(a)} %{_where(a)})"
             for name, a in (self.suppressed or self.attributes).items()
             if a.readable
         ]
         if leaks and self.release is None:
-            return "the data gives away to an attacker: " + "; ".join(leaks)
+            return "an attacker can read from the data: " + "; ".join(leaks)
         if leaks:
             return "suppressed but still readable by an attacker: " + "; ".join(leaks)
         blind = [n for n, a in (self.suppressed or self.attributes).items() if a.blind]
@@ -230,9 +230,12 @@ class Evidence(Finding):
         if blind:
             return (
                 f"the attackers tried do not read {', '.join(blind)} from the original data either,"
-                " so that they fail on the release shows nothing"
+                " so their failure on the release shows nothing"
             )
-        return "what was suppressed is not distinguishable from the floor by the attackers tried"
+        return (
+            "the suppressed attributes are not distinguishable from the floor by the attackers"
+            " tried"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The contract of `audit.json`."""
@@ -266,7 +269,7 @@ def _where(a: AttributeEvidence) -> str:
         return f"; {a.subgroup.value}"
     if a.worst_tier == "all_rows" and a.all_rows is not None:
         part = "all released records" if a.all_rows.part == "all" else f"{a.all_rows.part} records"
-        who = ", for who knows all other labels" if a.all_rows.eliminates else ""
+        who = ", for an attacker who knows all other labels" if a.all_rows.eliminates else ""
         return f"; {part}{who}"
     return ""
 

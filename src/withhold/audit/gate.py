@@ -224,7 +224,7 @@ def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, st
         return 100 * a.informed.balanced_accuracy, "informed, balanced"
     if what == "nag":
         if a.nag is None:
-            return None, "NAG is undefined where the original is not read above the majority"
+            return None, "NAG is undefined if the original is not read above the majority"
         return 100 * a.nag, "nag"
     if what == "certificate":
         return _bound(condition.attribute, a)
@@ -240,18 +240,18 @@ def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, st
 def _bound(name: str, a: AttributeEvidence) -> tuple[float | None, str]:
     """The certified bound (for these rows, if there is one); or None and why not to rely on it."""
     if a.certificate is None:
-        return None, f"there is no certificate of '{name}'; give one with --certificate"
+        return None, f"there is no certificate for '{name}'; give one with --certificate"
     if not a.certificate.checked:
         return None, "the certificate was not checked against the release"
     if not a.certificate.reliable:
         return None, "the certificate is unsigned; give --key or the bundle"
     bound = a.certificate.of_these_rows
     if bound is None:
-        return None, f"the certificate proves nothing of '{name}' for other people"
+        return None, f"the certificate proves nothing about '{name}' for other people"
     more = a.beyond_codes(bound)
     if more is not None:
         return None, (
-            f"the certificate is about the codes alone, and this file tells more: tier '{more}'"
+            f"the certificate covers only the codes, and this file reveals more: tier '{more}'"
             f" reads {100 * a.tiers[more].accuracy:.2f} %"
         )
     if a.best.ci[0] > bound:

@@ -91,7 +91,7 @@ class LeakageScorer:
         elif attributes is None:
             raise UserError(
                 f"the labels of '{self.attribute}' were not passed to the scorer, and y is not"
-                " taken for them: call sklearn.set_config(enable_metadata_routing=True) and pass"
+                " used instead: call sklearn.set_config(enable_metadata_routing=True) and pass"
                 " attributes=frame (in params= of cross_validate, or to the fit of a search)"
             )
         else:
@@ -99,7 +99,7 @@ class LeakageScorer:
             name, labels = self.attribute, frame
         found = Dataset.from_arrays(x, labels, name="the attributes").attribute(name)
         if found.multilabel:
-            raise UserError(f"'{name}' has several labels a record; score one of them at a time")
+            raise UserError(f"'{name}' has several labels per record; score one of them at a time")
         return found.codes
 
 

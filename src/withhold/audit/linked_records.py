@@ -36,13 +36,13 @@ def linked(
     a guess from it alone gives the floor. The second result says why nothing was measured.
     """
     if truth.multilabel:
-        return {}, "linked records are not defined for several labels at once"
+        return {}, "an attribute of several labels per record has no linked tier"
     if people is None and len(truth.classes) < _IDENTITIES:
         return {}, "no column says which records are of one person; name it with --group"
     who = truth.codes if people is None else people
     label, agree = _labels(truth.codes, who)
     if agree < _AGREE:
-        return {}, "differs between the records of one person, so linking them tells no more"
+        return {}, "it differs between the records of one person, so linking them adds nothing"
     found: dict[str, Linked] = {}
     for r in sizes:
         bundles, owner = _bundles(who, r, seed)
@@ -68,7 +68,10 @@ def linked(
             ci=ci,
             least=least,
         )
-    few = f"fewer than {_PEOPLE} people have {sizes[0]} records in the test part, or all are alike"
+    few = (
+        f"fewer than {_PEOPLE} people have {sizes[0]} records in the test part, or all have one"
+        " class"
+    )
     why = "" if found else few
     return found, why
 

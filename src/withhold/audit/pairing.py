@@ -63,7 +63,7 @@ def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
     if not kept.any():
         raise UserError(
             f"no '{by}' of {original.name} is in {release.name}, such as"
-            f" '{as_text(original, by)[0].as_py()}'; are they of one set?{_renamed(by)}"
+            f" '{as_text(original, by)[0].as_py()}'; are they the same records?{_renamed(by)}"
         )
     return original if kept.all() else original.rows(kept)
 
@@ -90,8 +90,8 @@ def pair(
     if len(original) != len(release):
         raise UserError(
             f"{original.name} has {len(original):,} records and {release.name}"
-            f" {len(release):,}; a release has the same records (where it lacks some, an id column"
-            " tells which: --id)"
+            f" {len(release):,}; a release has the same records (if it lacks some, name an id"
+            " column with --id)"
         )
     released, order = release, np.arange(len(release), dtype=np.int64)
     # If a release comes with a list of rows, its order is known and needs no vouching.
@@ -121,8 +121,8 @@ def pair(
     if in_sequence and found.same_space and not lie_nearer(original.x, release.x):
         notes.append(
             f"column '{name}' has the same sequence in both files, and records lie no nearer to"
-            " their own originals than to others: if it was written anew, every figure of the"
-            " release is too low"
+            " their own originals than to others: if it was rewritten, every figure of the release"
+            " is too low"
         )
     if listed is not None and not told and found.same_space:
         notes += doubts_of_list(original, release, released)
@@ -136,20 +136,20 @@ def pair(
             )
         elif not near:
             raise UserError(
-                f"{original.name} and {release.name} share no column that says which record is"
-                " which, and records lie no nearer to their own originals than to others: were the"
-                " rows shuffled? Give both an id column (--id), or vouch for it (--same-order)"
+                f"{original.name} and {release.name} share no column that identifies records, and"
+                " records lie no nearer to their own originals than to others: were the rows"
+                " shuffled? Give both an id column (--id), or vouch for the order (--same-order)"
             )
         if not same_order:
             notes.append(
-                "the files share no column that says which record is which: taken to be in one"
-                " order"
+                "the files share no column that identifies records: they are assumed to be in the"
+                " same order"
             )
     if not found.same_space:
         notes.append(
             f"the release has {release.dimension:,} features and the original"
-            f" {original.dimension:,}: models of the original cannot be asked about it, so there"
-            " is no ignorant tier and no distance"
+            f" {original.dimension:,}: models of the original cannot score it, so there is no"
+            " ignorant tier and no distance"
         )
     if found.identical:
         notes.append("the release is the original: nothing was changed")
@@ -163,7 +163,7 @@ def _original_order(
     if not np.array_equal(np.sort(rows), np.arange(len(original))):
         raise UserError(
             f"the list of rows of {release.name} does not name each of the {len(original):,}"
-            f" records of {original.name} once; is it of another release?"
+            f" records of {original.name} once; does it belong to another release?"
         )
     return np.argsort(rows)
 
@@ -172,8 +172,8 @@ def _renamed(name: str) -> str:
     if name != FILE:
         return ""
     return (
-        " (where `withhold transform` numbered the files, extract its release with --names; where"
-        " others renamed them and kept the order, vouch for it with --same-order)"
+        " (if `withhold transform` numbered the files, extract its release with --names; if another"
+        " tool renamed them and kept the order, vouch for it with --same-order)"
     )
 
 
@@ -198,7 +198,7 @@ def _by_id(
             counts = pc.value_counts(ids.drop_null()).to_pylist()
             twice = next((c["values"] for c in counts if c["counts"] > 1), None)
             what = "is null in some records" if twice is None else f"has '{twice}' more than once"
-            raise UserError(f"id column '{name}' of {data.name} {what}; an id names one record")
+            raise UserError(f"id column '{name}' of {data.name} {what}; an id must name one record")
     order = pc.index_in(one, value_set=two)
     if order.null_count:
         lost = one.filter(pc.is_null(order))

@@ -26,9 +26,9 @@ def refuse_other_original(original: Dataset, release: ReleasedDataset) -> None:
     listed = release.original_digest
     if listed is not None and listed != features_digest(original.x):
         raise UserError(
-            f"{release.name} was made of another original than {original.name}, or of the same"
-            " records in another order or with other features, so that its list of rows would pair"
-            " strangers; give the data that was released, or an id column of both (--id)"
+            f"{release.name} was made from other data than {original.name}, or from the same"
+            " records in another order or with other features, so its list of rows would match the"
+            " wrong records; give the data that was released, or an id column in both (--id)"
         )
 
 
@@ -42,14 +42,14 @@ def doubts_of_list(original: Dataset, release: Dataset, released: Dataset) -> li
     if lie_nearer(original.x, released.x):
         raise UserError(
             f"the list of rows of {released.name} does not fit it: records lie nearer to the"
-            " originals in the same place of the file than to those that the list names; is it of"
-            " another release? Give the right list (--rows), or leave it out (--same-order)"
+            " originals in the same row than to those in the list; does it belong to another"
+            " release? Give the right list (--rows), or leave it out (--same-order)"
         )
     if len(np.unique(release.x, axis=0)) <= len(release) / 2:
         return []  # many records share a code, and a code may lie anywhere
     return [
-        "records lie no nearer to the originals that the list of rows names than to others: if the"
-        " list is wrong, every figure of the release is too low"
+        "records lie no nearer to the originals in the list of rows than to others: if the list is"
+        " wrong, every figure of the release is too low"
     ]
 
 
@@ -86,8 +86,8 @@ def refuse_row_numbers(original: Dataset, release: Dataset, name: str) -> None:
         return
     raise UserError(
         f"column '{name}' only numbers the rows of {original.name} and of {release.name}, and"
-        " records lie no nearer to the originals of the same number than to others: were the rows"
-        " shuffled and numbered anew? Name a true id (--id), or vouch for the order (--same-order)"
+        " records lie no nearer to the originals with the same number than to others: were the rows"
+        " shuffled and renumbered? Name a real id (--id), or vouch for the order (--same-order)"
     )
 
 
@@ -100,9 +100,9 @@ def refuse_numbered_files(original: Dataset, release: Dataset) -> None:
     numbered = all(n is not None and ours.fullmatch(n) for n in names)
     if numbered and set(names) != set(original.table[FILE].to_pylist()):
         raise UserError(
-            f"the files of {release.name} are numbered, as `withhold transform` deals numbers"
-            " out at random, so their order says nothing: extract them with --names"
-            " RELEASE.names.csv and leave out --same-order"
+            f"the files of {release.name} are numbered, and `withhold transform` numbers files at"
+            " random, so their order says nothing: extract them with --names RELEASE.names.csv and"
+            " leave out --same-order"
         )
 
 
@@ -125,7 +125,7 @@ def check_common(original: Dataset, release: Dataset, matched_by: str | None) ->
         row = int(np.argmax(differ))
         shuffled = sorted(map(str, one.to_pylist())) == sorted(map(str, two.to_pylist()))
         way = (
-            "its rows are in another order, and no column names the records; give both files an id"
+            "the rows are in another order, and no column identifies records; give both files an id"
             " column (--id)"
             if shuffled and matched_by is None
             else f"leave column '{name}' out of one of the files, if it was changed on purpose"

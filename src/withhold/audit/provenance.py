@@ -76,19 +76,17 @@ def notes(
     """What a reader must know before reading the figures."""
     said = [] if matched is None else list(matched.notes)
     if quick:
-        said.append(
-            "a quick audit: fewer attackers on fewer records; what it does not find, a full one may"
-        )
+        said.append("a quick audit: fewer attackers on fewer records; a full audit may find more")
     if not np.ptp(after.x[split.train], axis=0).any():
-        said.append("no feature of the release varies: it says nothing of any record")
+        said.append("no feature of the release varies: it reveals nothing about any record")
     if matched is not None and draws:
         same = all(np.array_equal(d.release.x, matched.release.x) for d in draws)
         if same:
-            said.append("every draw gave the same records: asking again tells no more")
+            said.append("every draw gave the same records: further draws reveal nothing more")
     if drawn_here and matched is not None:
         said.append(
             "the data has no column 'split': the parts are those that `withhold fit` draws with the"
-            " same --group and --suppress; whoever fitted on other records is flattered here"
+            " same --group and --suppress; a method fitted on other records may look too good here"
         )
     groups = original.group_codes
     if groups is not None:

@@ -22,7 +22,7 @@ from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
 
 _ROUNDING = 1e-6
-_AGAIN = "; certify again, or take the certificate that was written with the bundle"
+_AGAIN = "; certify again, or use the certificate that was written with the bundle"
 Codes = npt.NDArray[np.int64]
 
 
@@ -41,7 +41,7 @@ def consistent(name: str, claim: AttributeClaim) -> None:
     if not 0 < claim.confidence < 1 or claim.records < 1:
         raise UserError(
             f"the certificate of '{name}' has confidence {claim.confidence:g} and"
-            f" {claim.records:,} records, which cannot be{_AGAIN}"
+            f" {claim.records:,} records, which is impossible{_AGAIN}"
         )
     of_records = (claim.plug_in, claim.majority, claim.bound, claim.records)
     parts = [("", *of_records)]
@@ -58,9 +58,9 @@ def consistent(name: str, claim: AttributeClaim) -> None:
         again = upper_bound(found, max(units, 1), claim.confidence).value
         if abs(again - bound) > _ROUNDING:
             raise UserError(
-                f"the certificate of '{name}' was changed: from {units:,} units, a plug-in of"
-                f" {100 * found:.2f} % and confidence {100 * claim.confidence:g} % follows a bound"
-                f"{which} of {100 * again:.2f} %, and it says {100 * bound:.2f} %{_AGAIN}"
+                f"the certificate of '{name}' was changed: {units:,} units, a plug-in of"
+                f" {100 * found:.2f} % and confidence {100 * claim.confidence:g} % give a bound"
+                f"{which} of {100 * again:.2f} %, but it says {100 * bound:.2f} %{_AGAIN}"
             )
 
 
@@ -107,9 +107,10 @@ def not_below(name: str, claim: AttributeClaim, counted: Counted) -> None:
     ):
         if n >= claim.records and found > claim.bound + _ROUNDING:
             raise UserError(
-                f"the certificate says that no attacker reads '{name}' of more than"
-                f" {100 * claim.bound:.2f} % of records, and a table of codes reads"
-                f" {100 * found:.2f} % of {which}: it is false or of another release{_AGAIN}"
+                f"the certificate says that no attacker reads '{name}' from more than"
+                f" {100 * claim.bound:.2f} % of records, but a table of codes reads"
+                f" {100 * found:.2f} % of {which}: it is false or belongs to another"
+                f" release{_AGAIN}"
             )
 
 

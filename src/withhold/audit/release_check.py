@@ -23,7 +23,7 @@ from withhold.records.attribute import Attribute
 
 _ROUNDING = 1e-6
 _MONTE_CARLO = 0.03
-_AGAIN = ": it was changed, or is of another release; make the release again"
+_AGAIN = ": it was changed, or belongs to another release; make the release again"
 
 
 def checked_claim(
@@ -53,10 +53,10 @@ def checked_claim(
     classes = int((tally.table.sum(axis=1) > 0).sum())
     if claim is None:
         if classes < 2 or ("," in name and classes > JOINT):
-            return None, [f"nothing is certified of the rows of this release for '{name}'"]
+            return None, [f"nothing is certified about '{name}' in the rows of this release"]
         raise UserError(
-            f"the certificate has no claim about the rows of this release for '{name}', and its"
-            " rows are codes and have labels: the claim was removed, or the release was made"
+            f"the certificate has no claim about the rows of this release for '{name}', although"
+            " they are codes and have labels: the claim was removed, or the release was made"
             " without labels; make the release again"
         )
     floor = floor_of(attribute, given)
@@ -72,8 +72,8 @@ def checked_claim(
         if claim.one > exact + _ROUNDING:
             raise UserError(
                 f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from one"
-                f" row, and the rows and labels given here {100 * exact:.2f} %: the labels are not"
-                " those of these rows; give the original as it was released, in its order"
+                f" row, but the rows and labels given here say {100 * exact:.2f} %: the labels do"
+                " not belong to these rows; give the original as it was released, in its order"
             )
     _not_less(name, "from one row", claim.one, again.one, _ROUNDING)
     chance = max(_MONTE_CARLO, 1 / sqrt(max(again.records, 1)))
@@ -88,21 +88,21 @@ def checked_claim(
         # The claim may have been lowered to the codes alone, or may count fewer labels as known.
         notes.append(
             f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from one"
-            f" row; who also knows what this audit preserves is right in {100 * known:.2f} %, which"
-            " is shown"
+            f" row; an attacker who also knows what this audit preserves is right in"
+            f" {100 * known:.2f} %, which is shown instead"
         )
         claim = claim.model_copy(update={"one": known})
     if claim.floor > floor + _ROUNDING and not verified:
         said = (
             f"the certificate of this release gives a floor of {100 * claim.floor:.2f} % for"
-            f" '{name}', and the labels given here give {100 * floor:.2f} %"
+            f" '{name}', but the labels given here give {100 * floor:.2f} %"
         )
         if given:
             raise UserError(
                 f"{said}: it was changed, or other attributes were preserved; name them with"
                 " --preserve, or give --key"
             )
-        notes.append(f"{said}, which is shown; name with --preserve what was preserved")
+        notes.append(f"{said}, which is shown instead; name with --preserve what was preserved")
         claim = claim.model_copy(update={"floor": floor})
     return claim.model_copy(update={"measured": again.measured}), notes
 
@@ -163,8 +163,8 @@ def not_below_majority(
     if verified:
         return [f"{said}: it does not apply to records like these"]
     raise UserError(
-        f"{said}: it was changed, or is of records unlike these; give --key to show that it was not"
-        " changed"
+        f"{said}: it was changed, or covers other kinds of records; give --key to show that it was"
+        " not changed"
     )
 
 
@@ -177,7 +177,7 @@ def _equal(name: str, claim: ReleaseClaim, again: ReleaseClaim) -> None:
     ):
         if stated != found:
             raise UserError(
-                f"the certificate of this release counts {stated:,} {what} of '{name}', and the"
+                f"the certificate of this release counts {stated:,} {what} of '{name}', but the"
                 f" rows and labels given here have {found:,}{_AGAIN}"
             )
 
@@ -202,6 +202,6 @@ def _not_below(
 def _not_less(name: str, where: str, stated: float, found: float, within: float) -> None:
     if stated < found - within:
         raise UserError(
-            f"the certificate of this release says {100 * stated:.2f} % of '{name}' {where}, and"
+            f"the certificate of this release says {100 * stated:.2f} % of '{name}' {where}, but"
             f" the rows and labels given here say {100 * found:.2f} %{_AGAIN}"
         )

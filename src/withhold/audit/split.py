@@ -95,7 +95,7 @@ def parts_of(
             )
         else:
             note = (
-                f"too few people ('{group_name}') a class to keep them apart: for"
+                f"too few people ('{group_name}') per class to keep them apart: for"
                 f" '{attribute.name}' the same people are in train and test"
             )
     if (chosen.val & known).sum() < 2:
@@ -122,11 +122,11 @@ def unmeasurable(attribute: Attribute, split: Split) -> str | None:
         found = int(labels.known.sum())
         if found < least:
             return (
-                f"attribute '{attribute.name}' has too few labels in the {part} part: {found},"
-                f" where {least} are the least for {'an interval' if part == 'test' else 'a fit'}"
+                f"attribute '{attribute.name}' has too few labels in the {part} part: {found}, but"
+                f" {'an interval' if part == 'test' else 'a fit'} needs at least {least}"
             )
     if not attribute.multilabel and len(np.unique(train.codes[train.known])) < 2:
-        return f"attribute '{attribute.name}' has one class only in the train part"
+        return f"attribute '{attribute.name}' has only one class in the train part"
     if not attribute.multilabel and not np.isin(test.codes[test.known], train.codes).any():
         return (
             f"no class of '{attribute.name}' is in both the train and the test part, so no attacker"
