@@ -6,7 +6,7 @@ from typing import Any
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evidence import Evidence
-from withhold.audit.findings import Linked, Source, Tier
+from withhold.audit.findings import AuditedData, Linked, Tier
 from withhold.records.feasibility import Feasibility
 
 
@@ -43,7 +43,7 @@ def found(
 
 
 def evidence(release: bool = True, **attributes: AttributeEvidence) -> Evidence:
-    source = Source(name="a", records=500, features=4, sha256="0" * 64)
+    source = AuditedData(name="a", records=500, features=4, sha256="0" * 64)
     return Evidence(
         original=source,
         release=source if release else None,

@@ -138,8 +138,8 @@ def test_ten_windows_tell_more_than_one() -> None:
     # What changes inside a video is left alone.
     moment = ten.attributes["moment"].informed.accuracy
     assert moment == pytest.approx(0.674, abs=0.05)
-    assert "predictions are means over the records of one 'video'" in ten.notes
-    assert not any("means over the records" in note for note in one.notes)
+    assert "predictions are averaged over the records of one 'video'" in ten.notes
+    assert not any("averaged over the records" in note for note in one.notes)
 
 
 def test_intervals_count_videos_and_not_windows() -> None:

@@ -106,10 +106,10 @@ def test_a_figure_that_the_labels_do_not_reach_is_a_sign_of_other_labels(data):
     assert quick(told, release, release.certificate).attributes
     order = rng.permutation(len(data))
     strangers = told.with_column("secret", told.table["secret"].take(pa.array(order)))
-    with pytest.raises(UserError, match="the labels are not those of these rows"):
+    with pytest.raises(UserError, match="the labels do not belong to these rows"):
         quick(strangers, release, release.certificate)
     more = edited(release.certificate, release={"one": 0.97})
-    with pytest.raises(UserError, match="the labels are not those of these rows"):
+    with pytest.raises(UserError, match="the labels do not belong to these rows"):
         quick(told, release, more)
 
 
@@ -127,8 +127,10 @@ def test_the_gate_stays_shut_where_another_column_tells_more(data, bundle):
     release = bundle.release(wide, keep=["ward"])
     found = quick(wide, release, release.certificate, fail_if="secret@certificate>90")
     assert not found.gate.passed
-    assert "about the codes alone, and this file tells more: tier 'column" in found.gate.failures[0]
-    assert "the certificate is about the codes alone: with all columns" in found.verdict
+    assert (
+        "covers only the codes, and this file reveals more: tier 'column" in found.gate.failures[0]
+    )
+    assert "the certificate covers only the codes: with all columns" in found.verdict
     assert "no attacker reads secret" not in found.verdict
 
 
@@ -195,7 +197,7 @@ def test_a_certificate_of_no_file_is_not_one_of_this_file(data, release, tmp_pat
     beside = ReleaseCertificate.from_json(tmp_path / "r.certificate.json")
     again = type(release)(**{**vars(read), **rows})
     assert quick(data, again, beside).certificate.checked
-    with pytest.raises(UserError, match=r"does not say of which file it is, and r\.parquet is one"):
+    with pytest.raises(UserError, match=r"does not name the SHA-256 .* belong to r\.parquet"):
         quick(data, again, edited(beside, file={"sha256": None}))
     with pytest.raises(UserError, match="it has 599 rows"):
         quick(data, again, edited(beside, file={"records": 599}))
@@ -225,7 +227,7 @@ def test_several_labels_are_checked_one_by_one():
     found = quick(data, release, release.certificate, **options)
     assert {"tags.a", "tags.b"} <= set(found.certificate.others)
     assert found.certificate.checked
-    assert "the certificate has the labels of 'tags' one by one, and not together" in found.notes
+    assert "the certificate covers the labels of 'tags' one by one, not together" in found.notes
     lie = json.loads(json.dumps(release.certificate.to_dict()))
     lie["attributes"]["tags.a"]["release"]["one"] = 0.4
     with pytest.raises(UserError, match=r"of 'tags\.a' from one row"):

@@ -62,7 +62,7 @@ def test_a_release_that_says_nothing_leaves_the_majority(data):
         assert a.informed.bits == pytest.approx(0, abs=1e-3)
         assert a.status == "floor"
     assert "not distinguishable from the floor" in found.verdict
-    assert "no feature of the release varies: it says nothing of any record" in found.notes
+    assert "no feature of the release varies: it reveals nothing about any record" in found.notes
 
 
 def test_a_rotation_fools_the_ignorant_model_and_not_the_informed_one(data):

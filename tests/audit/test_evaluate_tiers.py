@@ -78,7 +78,7 @@ def test_several_draws_of_a_record_say_more_than_one():
 def test_draws_that_are_all_alike_are_noted():
     data = of_world(world(500))
     found = audit(data, data, again=[data, data])
-    assert "every draw gave the same records: asking again tells no more" in found.notes
+    assert "every draw gave the same records: further draws reveal nothing more" in found.notes
     secret = found.attributes["secret"]
     assert secret.repeated.accuracy == secret.informed.accuracy
     assert not any("every draw" in n for n in audit(data, data).notes)
@@ -86,7 +86,7 @@ def test_draws_that_are_all_alike_are_noted():
 
 def test_draws_of_another_kind_are_refused():
     data = of_world(world(500))
-    with pytest.raises(UserError, match=r"9 features and .* 12; draws are of one kind"):
+    with pytest.raises(UserError, match=r"9 features and .* has 12; draws must have"):
         audit(data, data, again=[data.with_features(data.x[:, :9])])
 
 
@@ -197,7 +197,7 @@ def test_without_a_release_the_original_is_what_is_attacked():
     assert secret.ignorant is None
     assert secret.models == ()
     assert secret.nag == pytest.approx(1)
-    assert "the data gives away to an attacker: secret: 9" in found.verdict
+    assert "an attacker can read from the data: secret: 9" in found.verdict
 
 
 def test_without_a_release_and_roles_all_attributes_are_hidden():

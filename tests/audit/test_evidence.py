@@ -95,11 +95,11 @@ def test_one_leak_among_several_is_the_verdict():
 
 def test_preserved_attributes_are_no_leak():
     kept = found(role="preserve")
-    assert evidence(digit=kept).verdict == "nothing was named to be suppressed"
+    assert evidence(digit=kept).verdict == "no attribute to suppress was named"
 
 
 def test_of_an_original_alone():
-    assert "the data gives away to an attacker: a: 50.0 %" in evidence(False, a=found(0.5)).verdict
+    assert "an attacker can read from the data: a: 50.0 %" in evidence(False, a=found(0.5)).verdict
     blind = found(0.1, None, original=tier(0.1))
     assert evidence(False, a=blind).verdict == "the attackers tried do not read a from the data"
 
@@ -111,14 +111,14 @@ def test_the_verdict_adds_what_is_certified():
     plain = evidence(a=found(0.1), b=found(0.1)).verdict
     proved = found(0.1, certificate=certified(0.25))
     said = (
-        "; an unsigned certificate says: no attacker reads a of more than 25.0 % of single records"
-        " (confidence 95 %, 6,000 records, give --key to check who says it)"
+        "; an unsigned certificate says: no attacker reads a from more than 25.0 % of single"
+        " records (confidence 95 %, 6,000 records, give --key to verify it)"
     )
     assert evidence(a=proved, b=found(0.1)).verdict == plain + said
     both = evidence(a=proved, b=found(0.1, certificate=certified(0.5))).verdict
-    assert "reads a of more than 25.0 %, b of more than 50.0 % of single records" in both
+    assert "reads a from more than 25.0 %, b from more than 50.0 % of single records" in both
     unchecked = found(0.1, certificate=certified(0.25, checked=False))
-    assert "who says it, not checked against the release)" in evidence(a=unchecked).verdict
+    assert "verify it, not checked against the release)" in evidence(a=unchecked).verdict
     # A bound of 100 % says nothing.
     assert (
         evidence(a=found(0.1, certificate=certified(1.0))).verdict == evidence(a=found(0.1)).verdict
@@ -141,7 +141,8 @@ def test_an_attack_that_is_surely_above_the_bound_contradicts_it(figures, contra
     assert a.contradicted is contradicted
     verdict = evidence(a=a).verdict
     said = (
-        "CONTRADICTION: an attack reads a of 27.5 % of single records, certified was 25.0 % at most"
+        "CONTRADICTION: an attack reads a from 27.5 % of single records, but the certificate states"
+        " at most 25.0 %"
     )
     assert (said in verdict) is contradicted
     assert ("no attacker" in verdict) is not contradicted

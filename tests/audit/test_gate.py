@@ -150,7 +150,7 @@ def test_the_bound_is_compared(condition, limit, failed):
 @pytest.mark.parametrize(
     ("certificate", "told"),
     [
-        (None, "there is no certificate of 'speaker'; give one with --certificate"),
+        (None, "there is no certificate for 'speaker'; give one with --certificate"),
         (certified(0.3, checked=False), "the certificate was not checked against the release"),
         (certified(0.3), "the certificate is unsigned; give --key or the bundle"),
         (

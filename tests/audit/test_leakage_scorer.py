@@ -100,7 +100,7 @@ def test_what_cannot_be_scored_is_told() -> None:
     scorer = leakage_scorer("secret")
     assert repr(scorer) == "leakage_scorer('secret', seed=0)"
     for call, message in (
-        (lambda: scorer(Passes(), x, frame["secret"]), "y is not taken for them.*metadata_routing"),
+        (lambda: scorer(Passes(), x, frame["secret"]), "y is not used instead.*metadata_routing"),
         (lambda: leakage_scorer()(Passes(), x), "name an attribute"),
         (lambda: scorer(LogisticRegression(), x, attributes=frame), "has no transform"),
         (

@@ -246,7 +246,7 @@ def test_our_own_numbers_are_dealt_out_at_random_and_nobody_can_vouch_for_them()
     data = numbered(file=[f"anna_{i}" for i in range(12)])
     names = [f"{i:08d}" for i in range(12)]
     ours = released(data).with_column("file", pa.array(names))
-    with pytest.raises(UserError, match=r"deals numbers out at random.*with --names"):
+    with pytest.raises(UserError, match=r"numbers files at random.*with --names"):
         pair(data, ours, same_order=True)
     # Originals that are called so themselves.
     same = data.with_column("file", pa.array(names))
@@ -280,7 +280,7 @@ def test_matching_of_all_is_the_original_and_of_none_is_refused():
     data = numbered(key=IDS["key"])
     assert matching(data, released(data, ORDER), "key") is data
     with pytest.raises(
-        UserError, match="no 'key' of original is in release, such as 'r0'; are they of one"
+        UserError, match="no 'key' of original is in release, such as 'r0'; are they the same"
     ):
         matching(data, numbered(key=[f"q{i}" for i in range(12)], name="release"), "key")
     with pytest.raises(UserError, match="id column 'kee' is not in original; did you mean 'key'"):

@@ -70,7 +70,7 @@ def test_a_split_by_person_is_taken_as_it_is():
 def test_too_few_people_to_keep_them_apart_is_said():
     people = np.repeat(np.arange(3), 100)
     parts = parts_of(attribute(people % 2, "gender"), by_record(300), people, "speaker", 0)
-    assert "too few people ('speaker') a class" in parts.note
+    assert "too few people ('speaker') per class" in parts.note
     assert "the same people are in train and test" in parts.note
     assert len(parts.test) == 60
 
@@ -125,11 +125,11 @@ def test_a_split_that_lacks_a_part(parts, lacks):
 def test_too_few_labels_for_an_interval_or_a_fit():
     codes = np.where(MIXED.test & (np.arange(1200) >= 45), -1, np.arange(1200) % 2)
     assert unmeasurable(attribute(codes), MIXED) == (
-        "attribute 'a' has too few labels in the test part: 9, where 10 are the least for an"
-        " interval"
+        "attribute 'a' has too few labels in the test part: 9, but an interval needs at least 10"
     )
     codes = np.where(~MIXED.test & (np.arange(1200) >= 3), -1, np.arange(1200) % 2)
-    assert "too few labels in the train part: 3, where 4" in unmeasurable(attribute(codes), MIXED)
+    said = "too few labels in the train part: 3, but a fit needs at least 4"
+    assert said in unmeasurable(attribute(codes), MIXED)
     codes = np.where(MIXED.test & (np.arange(1200) >= 50), -1, np.arange(1200) % 2)
     assert unmeasurable(attribute(codes), MIXED) is None
 

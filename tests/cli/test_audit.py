@@ -96,7 +96,7 @@ def test_the_original_alone(place: Path, cli: Run) -> None:
     assert found["release"] is None
     assert {a["role"] for a in found["attributes"].values()} == {"hidden"}
     found = cli("audit", "data.parquet", *ROLES, *FEW, "--json").json
-    assert found["verdict"].startswith("the data gives away to an attacker: secret")
+    assert found["verdict"].startswith("an attacker can read from the data: secret")
 
 
 # --- the gate ---
@@ -191,14 +191,14 @@ def test_a_certificate_from_yaml_is_told_and_gated(coded: Path, cli: Run) -> Non
     audit = ("audit", "data.parquet", "r.parquet", *CODED)
     ran = cli(*audit, "--config", "audit.yaml")
     assert ran.code == 0
-    assert "certified: no attacker reads secret of more than" in ran.out
+    assert "certified: no attacker reads secret from more than" in ran.out
     assert "PASS secret@certificate>99" in ran.out
     ran = cli(*audit, "-q", "--certificate", "codes", "--fail-if", "secret@certificate>5")
     assert ran.code == 3
     assert "gate failed: secret@certificate>5: secret (certificate) is > 5.00 %" in ran.err
     ran = cli(*audit, "-q", "--fail-if", "secret@certificate>99")
     assert ran.code == 3
-    assert "cannot be checked: there is no certificate of 'secret'" in ran.err
+    assert "cannot be checked: there is no certificate for 'secret'" in ran.err
 
 
 def test_a_certificate_that_is_none_or_of_another_release(coded: Path, cli: Run) -> None:
@@ -225,9 +225,9 @@ def test_a_certificate_that_is_none_or_of_another_release(coded: Path, cli: Run)
         audit = ("audit", "data.parquet", "r.parquet", *CODED, "-q", "--certificate", path)
         assert told in cli(*audit).mistake
     told = cli("audit", "data.parquet", *CODED, "-q", "--certificate", "codes").mistake
-    assert "a certificate is about a release, and there is none" in told
+    assert "a certificate needs a release, and none was given" in told
     told = cli(*SAME, *CODED, "-q", "--certificate", "codes").mistake
-    assert "records of data.parquet are none of the 8 codes of the certificate" in told
+    assert "records of data.parquet are not among the 8 codes of the certificate" in told
     assert not Path("a").exists()
 
 
@@ -243,7 +243,7 @@ def test_shuffled_rows_are_matched_by_id(place: Path, cli: Run) -> None:
     assert any("matched by column 'id'" in note for note in found["notes"])
     frame.drop(columns="id").sample(frac=1, random_state=1).to_csv("lost.csv", index=False)
     told = cli("audit", "wide.csv", "lost.csv", *options, "-o", "a", "-q").mistake
-    assert "its rows are in another order" in told
+    assert "the rows are in another order" in told
     assert "(--id)" in told
 
 
@@ -253,7 +253,8 @@ def test_ids_that_are_others(place: Path, cli: Run) -> None:
     frame.to_csv("others.csv", index=False)
     options = ("--features", "f_*", *ROLES, "--id", "id", "-o", "a", "-q")
     told = cli("audit", "wide.csv", "others.csv", *options).mistake
-    assert told == "no 'id' of wide.csv is in others.csv, such as 'record 0'; are they of one set?"
+    said = "no 'id' of wide.csv is in others.csv, such as 'record 0'; are they the same records?"
+    assert told == said
 
 
 def test_a_release_with_other_features(place: Path, cli: Run) -> None:

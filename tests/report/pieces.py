@@ -13,6 +13,7 @@ from withhold.audit.checked_certificate import Certified, CertifiedRelease
 from withhold.audit.evidence import Evidence
 from withhold.audit.findings import (
     AllRows,
+    AuditedData,
     Column,
     ColumnRead,
     Copies,
@@ -22,7 +23,6 @@ from withhold.audit.findings import (
     Rung,
     Slice,
     SliceRead,
-    Source,
     Tier,
     Wider,
 )
@@ -37,7 +37,7 @@ from withhold.certificate.claims import (
     NoGroupClaim,
     ReleaseClaim,
 )
-from withhold.records.feasibility import Feasibility, Pair
+from withhold.records.feasibility import AttributePair, Feasibility
 from withhold.records.roles import Role
 
 
@@ -256,7 +256,7 @@ def possible(attributes: Mapping[str, AttributeEvidence], **others: Any) -> Feas
     names = list(attributes)
     entropy = {n: a.entropy_bits for n, a in attributes.items()}
     pairs = tuple(
-        Pair(a, b, min(entropy[a], entropy[b]) * (1.0 if i == 0 and j > 1 else 0.02), 0.1)
+        AttributePair(a, b, min(entropy[a], entropy[b]) * (1.0 if i == 0 and j > 1 else 0.02), 0.1)
         for i, a in enumerate(names)
         for j, b in enumerate(names)
         if i < j
@@ -275,8 +275,12 @@ def possible(attributes: Mapping[str, AttributeEvidence], **others: Any) -> Feas
 def evidence(attributes: dict[str, AttributeEvidence], **others: Any) -> Evidence:
     values: dict[str, Any] = {
         "version": "0.1.0",
-        "original": Source(name="voices.parquet", records=30000, features=512, sha256="9f2c" * 16),
-        "release": Source(name="release.parquet", records=30000, features=512, sha256="41ab" * 16),
+        "original": AuditedData(
+            name="voices.parquet", records=30000, features=512, sha256="9f2c" * 16
+        ),
+        "release": AuditedData(
+            name="release.parquet", records=30000, features=512, sha256="41ab" * 16
+        ),
         "attributes": attributes,
         "feasibility": possible(attributes),
         "settings": {"seed": 0, "train": 21000, "val": 3000, "test": 6000},

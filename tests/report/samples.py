@@ -27,7 +27,7 @@ from report.pieces import (
 )
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evidence import Evidence
-from withhold.audit.findings import Map, Rung, Source
+from withhold.audit.findings import AuditedData, Map, Rung
 from withhold.audit.gate import Checked, GateResult, check_gate, parse_gate
 from withhold.certificate.claims import Behind, CertifiedData, Lift, NoGroupClaim
 
@@ -190,7 +190,7 @@ def certified_release(**others: Any) -> Evidence:
         copies={"train": copies(0), "val": copies(0), "test": copies(0)},
         distortion=moved(),
         map=clusters({"speaker": 60, "digit": 10, "accent": 16, "gender": 2}, mixed=True),
-        release=Source(
+        release=AuditedData(
             name="release.parquet",
             records=30000,
             features=512,
@@ -315,7 +315,7 @@ def hostile(name: str = IMG) -> Evidence:
         classes={name: (name,), "elsewhere": (name,)},
     )
     broken = Checked(condition=name, failed=True, found=1.0, limit=0.0, said=name)
-    where = Source(name=name, records=2, features=1, sha256=name)
+    where = AuditedData(name=name, records=2, features=1, sha256=name)
     told = CertifiedData(name=name, records=2, part="test", sha256=name)
     return evidence(
         attributes,

@@ -134,7 +134,7 @@ def test_only_who_knows_all_other_labels_reads_it() -> None:
     assert "read by someone who knows all other labels" in told
     assert "From single records, a new model trained on the release gets 1.9 %." in told
     assert "would have missed" not in told
-    assert "for who knows all other labels" in sample.verdict
+    assert "for an attacker who knows all other labels" in sample.verdict
 
 
 def test_nothing_is_proved_for_other_people() -> None:

@@ -84,7 +84,7 @@ def test_the_original_alone() -> None:
     text = printed(samples.alone())
     assert "this data" in text
     assert "frozen" not in text
-    assert "verdict: the data gives away to an attacker: speaker: 99.0 %" in text
+    assert "verdict: an attacker can read from the data: speaker: 99.0 %" in text
 
 
 def test_colour_follows_the_status() -> None:

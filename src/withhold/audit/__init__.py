@@ -1,4 +1,4 @@
-"""The audit: attackers, tiers and figures. `withhold.audit(...)` is the action of this name."""
+"""The audit: attackers, tiers and figures. Call it as `withhold.audit(...)`."""
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate

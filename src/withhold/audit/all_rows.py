@@ -1,4 +1,4 @@
-"""`all_rows`: attackers on every released record, train and validation too, part by part."""
+"""`all_rows`: attack every released record, including train and validation, part by part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST, MOST_QUICK = 6_000, 2_500  # records
 
 @dataclass(frozen=True, eq=False)
 class RowsTask:
-    """One attribute on all records; calling it attacks them, here or in another process."""
+    """The attack on all records for one attribute. Call it to run it, in any process."""
 
     question: Question
     standard: FloatArray
@@ -47,7 +47,7 @@ class RowsTask:
         )
 
     def __call__(self) -> tuple[AllRows | None, SliceRead | None]:
-        """What is read of all records, and of which slice most."""
+        """What attackers read from all records, and the slice that they read most surely."""
         q, attribute = self.question, self.question.attribute
         people = people_apart(attribute, q.parts.units)
         folds = folds_of(self.rows, people, self.seed)
@@ -61,7 +61,7 @@ class RowsTask:
         if not attribute.multilabel:
             where, right = guess_without(attribute, q.given, folds)
             without[where] = right
-        # The floor of the test part, where the preserved labels are known, is one of every part.
+        # With preserved labels, the floor of the test part also holds for every other part.
         tested = floor(attribute, q.given, q.parts) if q.given else 0.0
         parts = {"train": self.split.train, "val": self.split.val, "test": self.split.test}
         masks = {"all": np.ones(len(best.rows), bool)}
@@ -90,7 +90,7 @@ class RowsTask:
     def _eliminated(
         self, masks: dict[str, Mask], rows: Rows, without: Mask, level: float, tested: float
     ) -> dict[str, Wider]:
-        """What is read by naming the class that a code lacks, in each part that has codes."""
+        """The accuracy of naming the class that a code lacks, in each part that has codes."""
         attribute = self.question.attribute
         if attribute.multilabel:
             return {}
@@ -102,7 +102,8 @@ class RowsTask:
                 right, codes = guessed
                 accuracy, ci, least = share(right, codes, level=level)
                 guess = max(attribute.rows(mine).majority, float(without[mine].mean()), tested)
-                # Preserved labels alone can lack a class too: ten digits by everyone, one short.
+                # Preserved labels alone may reveal the missing class: if all speakers say a digit
+                # equally often, the one with a record too few is the answer.
                 kept = [a.rows(mine) for a in self.question.given]
                 guess = max(guess, eliminate_from(kept, attribute.rows(mine)))
                 found[name] = Wider(
@@ -129,14 +130,14 @@ def rows_task(
 
 
 def labelled(attribute: Attribute, *, quick: bool, seed: int) -> Rows:
-    """Labelled records of all parts, a random sample where there are many."""
+    """Labelled records of all parts; a random sample if there are many."""
     rng = np.random.default_rng([seed, 0xA110])
     rows = rng.permutation(np.flatnonzero(attribute.known))
     return np.sort(rows[: MOST_QUICK if quick else MOST])
 
 
 def people_apart(attribute: Attribute, units: Rows | None) -> Rows | None:
-    """The people to keep apart; none where the attribute is who somebody is, or people are few."""
+    """The people to keep apart in folds; None if the attribute identifies them, or they are few."""
     if units is None or tells_group(attribute, units):
         return None
     known = attribute.known

@@ -17,7 +17,7 @@ _SCORES = 20_000_000  # records x classes
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """Everything that one attack needs; calling it runs it, here or in another process."""
+    """Everything that one attack needs. Call it to run it, in this process or in another."""
 
     name: str
     attacker: Attacker
@@ -35,7 +35,7 @@ class Attack:
         )
 
     def __call__(self) -> Outcome:
-        """Fit, and say what was learned of val and test."""
+        """Fit on train, then score val and test."""
         started = time.perf_counter()
         train, val, test = self.parts.train, self.parts.val, self.parts.test
         x_val, x_test = self.x[val], self.x[test]
@@ -58,7 +58,11 @@ class Attack:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a fitted attacker says: scores (n, k) of val and test, and of the release's test."""
+    """The scores (n, k) of a fitted attacker.
+
+    val, test: on the records that it attacked. also: on the test part of the release, if the
+    attacker is a model of the originals.
+    """
 
     name: str
     val: FloatArray
@@ -70,9 +74,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class RecordLimits:
-    """The most records that attackers are shown of each part: more would cost time, not tell more.
+    """The most records of each part that attackers get: more would cost time and add little.
 
-    What was left out is said in the settings of the evidence.
+    The settings in the evidence state how many records were used.
     """
 
     train: int = 60_000
@@ -80,10 +84,10 @@ class RecordLimits:
     test: int = 50_000
 
     def apply(self, parts: AttackParts, classes: int, seed: int) -> AttackParts:
-        """At most so many records of each part, drawn at random."""
+        """Reduce each part to its limit, at random."""
         rng = np.random.default_rng([seed, 0x117])
 
-        # Of 1,000 classes every record has 1,000 scores, of every attacker.
+        # With 1,000 classes each attacker stores 1,000 scores per record.
         fits = max(_SCORES // max(classes, 1), 1000)
 
         def some(rows: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The attacks of an audit: which run first, which start from others, and what came of them."""
+"""The attacks of an audit: their order, which ones start from other models, and their results."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from withhold.core.progress import Progress
 
 
 class Jobs:
-    """The attacks of an audit, and what came of them, by attribute.
+    """The attacks of an audit and their outcomes, by attribute.
 
-    `before` and `after` are original and release, each in its own views; `crossed` is the release
-    in those of the original; `several` the mean of several draws. Without `before` the release is
-    the original itself.
+    `before` and `after` are the original and the release, each in its own views. `crossed` is the
+    release in the views of the original. `several` is the mean of several draws. If `before` is
+    None, the audit has only the original, and it is `after`.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class Jobs:
         self.pictures: dict[str, picture.Points] = {}
 
     def run(self, pictures: Mapping[str, Any], workers: int | None, progress: Progress) -> None:
-        """Models of the originals, fresh attackers and pictures together; then what starts from
-        the models."""
+        """Run the models of the originals, the fresh attackers and the pictures; then the attackers
+        that start from those models."""
         first: list[tuple[list[Outcome] | str, Any, float]] = []
         later: list[tuple[Question, float]] = []
         raw = models_of_originals(self.attackers)
@@ -83,7 +83,7 @@ class Jobs:
     def _models(
         self, q: Question, before: Seen, raw: Sequence[Attacker], tasks: list[Any]
     ) -> list[tuple[Question, float]]:
-        """Tasks for the models of the originals; and what starting from them will cost."""
+        """Add tasks for the models of the originals; return the costs of attacks based on them."""
         if q.name in self.given:
             new = None if self.crossed is None else self.crossed.x
             model = self.given[q.name]
@@ -103,7 +103,7 @@ class Jobs:
     ) -> None:
         costs = [(cost, task) for _, task, cost in tasks]
         results: dict[int, Any] = dict(run_all(call, costs, workers=workers, stage=stage))
-        for i, (where, _, _) in enumerate(tasks):  # in the order of the ladder, not of finishing
+        for i, (where, _, _) in enumerate(tasks):  # in ladder order, whichever finished first
             if isinstance(where, str):
                 self.pictures[where] = results[i]
             else:

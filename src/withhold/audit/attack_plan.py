@@ -1,4 +1,4 @@
-"""What an audit will ask: which attributes, of which records, and which attacks that takes."""
+"""The plan of an audit: which attributes to measure, on which records, with which attacks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PLAIN = ("prior", "logistic", "nearest", "kernel", "trees")
 _SPECIAL = ("bits", "waves", "parity")  # each looks for one kind of leak that the others miss
 FULL = (*_PLAIN, *_SPECIAL, "mlp-small", "mlp-large")
 QUICK = ("prior", "logistic", "nearest", *_SPECIAL, "mlp-small")
-_AGAIN = 6.0  # seconds: an attacker that draws and is quicker than this is run with two seeds
+_AGAIN = 6.0  # seconds: a randomised attacker that is quicker than this runs with two seeds
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One attribute to measure, on which records, and what the preserved labels tell of it."""
+    """One attribute to measure, its records, and the preserved attributes (`given`)."""
 
     name: str
     role: Role
@@ -36,7 +36,7 @@ class Question:
     notes: tuple[str, ...]
 
     def on(self, kept: Rows) -> Question:
-        """The same question of some of the records, which hold all that it looks at."""
+        """The same question on the rows `kept`, which must include all rows of its parts."""
         return replace(
             self,
             attribute=self.attribute.rows(kept),
@@ -55,9 +55,9 @@ def questions(
     limits: RecordLimits,
     seed: int,
 ) -> list[Question]:
-    """Every attribute of a role, joint ones, and the hidden ones that the split can measure.
+    """The attributes with a role, joint attributes, and hidden ones that the split can measure.
 
-    All are checked before any is trained on: a late mistake costs hours.
+    All are checked before any attacker is trained: a mistake found later would cost hours.
     """
     wanted = {name: data.attribute(name) for name in roles.named}
     combined = [_names(names) for names in ([joint] if isinstance(joint, str) else joint)]
@@ -86,28 +86,28 @@ def questions(
         lost = unseen(attribute, parts)
         if lost:
             notes.append(
-                f"no record of train has {name} {listing([repr(c) for c in lost])}: test records"
-                " of these classes cannot be named by anyone"
+                f"no record of train has {name} {listing([repr(c) for c in lost])}: no attacker can"
+                " name test records of these classes"
             )
         out.append(Question(name, role, attribute, parts, given, tuple(notes)))
     return out
 
 
 def not_asked(data: Dataset, split: Split, asked: Sequence[str]) -> tuple[str, ...]:
-    """Why attributes that nobody named are not measured."""
+    """Why attributes that the user did not name are not measured."""
     found = {n: unmeasurable(a, split) for n, a in data.labels().items() if n not in asked}
     return tuple(f"'{n}' is not measured: {why}" for n, why in found.items() if why)
 
 
 def used_rows(asks: Sequence[Question], shown: Rows) -> Rows:
-    """The records that some attacker or the map looks at, in order."""
+    """The records that some attacker or the map uses, sorted."""
     parts = [rows for q in asks for rows in (q.parts.train, q.parts.val, q.parts.test)]
     return np.unique(np.concatenate([shown, *parts]))
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A matrix of features in the views that attackers want, each computed once when asked for."""
+    """A feature matrix in the views that attackers need, each computed on first use and kept."""
 
     x: FloatArray
     views: FeatureViews
@@ -132,10 +132,10 @@ def fresh_attacks(
     also: Seen | None = None,
     twice: bool = True,
 ) -> tuple[list[Attack], dict[str, str]]:
-    """An attack for every attacker that takes it on, and why the others do not.
+    """An attack for every attacker that accepts the question, and why the others decline.
 
-    `twice` runs those that depend on the seed, and are quick, with a second one. `also` has the
-    release, for models of the originals to be asked about.
+    `twice` runs quick attackers that depend on the seed with a second seed. `also` is the release,
+    which models of the originals score too.
     """
     attacks, declined = [], {}
     n, k = len(question.parts.train), len(question.attribute.classes)
@@ -152,8 +152,8 @@ def fresh_attacks(
             name = f"{attacker.name}-2"
             attacks.append(Attack(name, attacker, x, question.attribute, question.parts, seed + 1))
     if not attacks:
-        why = "; ".join(declined.values()) or "there is none"
-        raise UserError(f"no attacker takes on '{question.name}': {why}")
+        why = "; ".join(declined.values()) or "the ladder is empty"
+        raise UserError(f"no attacker can attack '{question.name}': {why}")
     return attacks, declined
 
 
@@ -185,7 +185,7 @@ def ladder(quick: bool) -> tuple[Attacker, ...]:
 
 
 def models_of_originals(attackers: Sequence[Attacker]) -> tuple[Attacker, ...]:
-    """Those that also serve as models of the original data; all where none says so."""
+    """The attackers that also serve as models of the original data; all of them if none does."""
     raw = tuple(a for a in attackers if a.raw)
     return raw or tuple(attackers)
 
@@ -204,7 +204,7 @@ def _names(names: Iterable[str] | str) -> tuple[str, ...]:
 
 
 def _role(members: Sequence[str], roles: Roles) -> Role:
-    """Joint attributes are suppressed where a member is, preserved where all are."""
+    """A joint attribute is suppressed if any member is, and preserved if all members are."""
     found = {roles.role(name) for name in members}
     if "suppress" in found:
         return "suppress"

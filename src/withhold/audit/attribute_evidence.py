@@ -1,4 +1,4 @@
-"""One attribute of an audit: what every tier read of it, and what follows from that."""
+"""The evidence on one attribute: what each tier read, and the conclusions."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Status = Literal["readable", "floor", "blind"]
 
 
 class AttributeEvidence(Finding):
-    """One attribute: what is known of it from the original, and from the release.
+    """What attackers read of one attribute from the original and from the release.
 
-    `ignorant` is a model fitted on originals and applied to the release (the papers' figure);
-    `informed` is the best of a ladder of attackers retrained on the release; `linked` adds up what
-    it says of several records of one person; `repeated` has several draws of every record. The
-    highest of them is the one to believe.
+    `ignorant` is a model fitted on originals and applied to the release (the papers' figure).
+    `informed` is the best of a ladder of attackers retrained on the release. `linked` combines its
+    scores of several records of one person. `repeated` sees several draws of every record. The
+    highest figure is the one that counts.
     """
 
     role: Role
@@ -46,34 +46,34 @@ class AttributeEvidence(Finding):
     ignorant: Tier | None = None
     informed: Tier
     linked: dict[str, Linked] = Field(default_factory=dict, description="by number of records")
-    linked_by: str | None = Field(None, description="the column that says which records belong")
+    linked_by: str | None = Field(None, description="the column that names each record's person")
     repeated: Tier | None = None
-    draws: int = Field(1, description="draws of each record that `repeated` has")
+    draws: int = Field(1, description="number of draws of each record in `repeated`")
     all_rows: AllRows | None = Field(
-        None, description="cross-fitted attackers on every released record, train too"
+        None, description="cross-fitted attackers on every released record, train included"
     )
     columns: Tier | None = Field(
-        None, description="an attacker on all columns of the release and its features together"
+        None, description="an attacker on all columns and features of the release together"
     )
     column: ColumnRead | None = Field(
-        None, description="the column of the release that surely tells most, if one does"
+        None, description="the column that reveals most, if one surely reveals the attribute"
     )
     subgroup: SliceRead | None = Field(
-        None, description="the slice of the released records that is read most surely"
+        None, description="the slice of released records that attackers read most surely"
     )
     copied: bool = Field(
-        False, description="whether surely more released records than expected are originals"
+        False, description="whether more released records than expected are copies of originals"
     )
     smallest_leak: float | None = Field(
         None,
-        description="a planted leak of less than this above the floor was not found in this data",
+        description="planted leaks smaller than this (above the floor) were not found in this data",
     )
     ladder: tuple[Rung, ...] = ()
     models: tuple[Rung, ...] = Field((), description="models of the originals, on the originals")
     by_class: tuple[Slice, ...] = ()
     by_group: tuple[Slice, ...] = ()
     worst_group: Slice | None = Field(
-        None, description="where a suppressed attribute is read best, any other one worst"
+        None, description="the group with the highest figure if suppressed, else with the lowest"
     )
     units: str = Field("record", description="what intervals count: records, or a group column")
     seconds: float = 0.0
@@ -81,10 +81,10 @@ class AttributeEvidence(Finding):
 
     @property
     def tiers(self) -> dict[str, Score | Linked | Wider]:
-        """Every tier that was measured, by name; linked ones as `linked20`.
+        """Every tier that was measured, by name; linked tiers as `linked20`.
 
-        Of single columns and of slices there are many: the best of them counts only where it is
-        surely above its floor.
+        There are many columns and slices, so the best column or slice counts only if it is surely
+        above its floor.
         """
         column, subgroup = (
             one if one is not None and one.sure else None for one in (self.column, self.subgroup)
@@ -102,9 +102,9 @@ class AttributeEvidence(Finding):
         return {name: tier for name, tier in found.items() if tier is not None}
 
     def floor_of(self, tier: str) -> float:
-        """The floor of a tier: of several records together the preserved labels tell more."""
+        """The floor of a tier. Preserved labels of several linked records may raise it."""
         found = self.tiers.get(tier)
-        if isinstance(found, Wider):  # of records that are not those of the test part
+        if isinstance(found, Wider):  # measured on other records than the test part
             return found.floor
         return max(self.floor, found.floor) if isinstance(found, Linked) else self.floor
 
@@ -112,9 +112,9 @@ class AttributeEvidence(Finding):
     def worst_tier(self) -> str:
         """The tier that reads most above its floor.
 
-        The wider looks have quicker attackers and other records: one counts where it surely reads
-        more than the retrained attacker does of test, or where only it is surely above its floor;
-        a slice of the records only where nothing else is.
+        The wider tiers use quicker attackers on other records. Such a tier counts only if it is
+        surely above its floor and either surely reads more than the informed attacker, or no plain
+        tier is above its floor. A slice counts only if no other tier is above its floor.
         """
         plain = any(self.sure[n] for n in self.tiers if n not in _WIDER)
         broad = plain or any(self.sure[n] for n in _WIDER[:-1] if n in self.tiers)
@@ -133,10 +133,10 @@ class AttributeEvidence(Finding):
 
     @property
     def readable(self) -> bool:
-        """Whether some tier is surely above its floor, or records are released as they were.
+        """Whether some tier is surely above its floor, or records were released unchanged.
 
-        At 99.5 % each, ten tiers together raise a false alarm in at most 5 of 100 audits of an
-        attribute.
+        Each tier is tested at 99.5 %, so ten tiers together raise a false alarm in at most 5 of 100
+        audits of an attribute.
         """
         return (self.copied and self.original.least > self.floor) or any(self.sure.values())
 
@@ -153,7 +153,7 @@ class AttributeEvidence(Finding):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def status(self) -> Status:
-        """readable: above the floor; floor: not distinguishable from it; blind: nothing shown."""
+        """readable: above the floor. floor: not distinguishable from it. blind: nothing shown."""
         if self.readable:
             return "readable"
         return "blind" if self.blind else "floor"
@@ -161,7 +161,7 @@ class AttributeEvidence(Finding):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def nag(self) -> float | None:
-        """(acc - majority) / (acc_original - majority), at least 0; null where undefined."""
+        """(acc - majority) / (acc_original - majority), at least 0; null if undefined."""
         room = self.original.accuracy - self.majority
         return None if room <= 0 else max(0.0, (self.informed.accuracy - self.majority) / room)
 
@@ -172,33 +172,34 @@ class AttributeEvidence(Finding):
         return max([tier.bits for tier in self.tiers.values() if isinstance(tier, Tier)], default=0)
 
     certificate: Certified | None = Field(
-        None, description="a bound on every attacker, where there is one"
+        None, description="a bound on every attacker, if there is one"
     )
 
     @property
     def best(self) -> Tier:
-        """The best attack on one record at a time, released once: what a certificate bounds."""
+        """The best attack on single records that were released once: what a certificate bounds."""
         tiers = [t for t in (self.informed, self.ignorant) if t is not None]
         return max(tiers, key=lambda tier: tier.accuracy)
 
     @property
     def only_eliminated(self) -> bool:
-        """Whether only somebody who knows all other labels surely reads it."""
+        """Whether only an attacker who knows all other labels surely reads it."""
         able = [tier for tier, sure in self.sure.items() if sure]
         all_rows = self.all_rows
         return able == ["all_rows"] and all_rows is not None and all_rows.eliminates
 
     @property
     def destroyed(self) -> bool:
-        """Whether an attribute that was not to be suppressed is no longer read above guessing."""
+        """Whether an attribute that should stay readable is no longer read better than guessing."""
         if self.role == "suppress" or self.blind or self.nag is None:
             return False
         return self.informed.least <= self.majority and self.nag < 0.1
 
     def beyond_codes(self, bound: float) -> str | None:
-        """The tier that surely reads more than a bound on the codes, with the other columns.
+        """The tier that, with other columns, surely reads more than a bound on the codes.
 
-        Who knows all other labels needs no column; a slice may be read better than the whole.
+        Elimination does not count: it uses all other labels, not columns. Nor do slices: the bound
+        is on the mean over all records.
         """
         for name in ("column", "columns", "all_rows"):
             tier = self.tiers.get(name)
@@ -209,5 +210,5 @@ class AttributeEvidence(Finding):
 
     @property
     def contradicted(self) -> bool:
-        """Whether an attack surely reads more than the certificate says that any can."""
+        """Whether an attack surely reads more than the certificate allows."""
         return self.certificate is not None and self.best.ci[0] > self.certificate.at_most

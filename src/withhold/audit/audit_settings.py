@@ -55,6 +55,6 @@ class AuditSettings(BaseModel):
             raise UserError(f"setting '{name}' of the audit: {first['msg']}") from error
 
     def over(self, **given: Any) -> AuditSettings:
-        """These settings, with those of the command line where it says something."""
+        """These settings, overridden by the options given on the command line."""
         values = self.model_dump()
         return self.read(values | {k: v for k, v in given.items() if v not in (None, "", False)})

@@ -2,7 +2,7 @@
 
     p(c | video) = mean over its windows w of p(c | w)
 
-An attribute that changes inside a source (a face that is seen for a while) keeps one answer a
+An attribute that changes within a source (a face in some of the frames) keeps one answer per
 record.
 """
 
@@ -30,7 +30,7 @@ _SURE = 1e-7
 
 
 def is_of_sources(attribute: Attribute, sources: Rows) -> bool:
-    """Whether every source has one value of the attribute; missing labels do not count."""
+    """Whether the attribute is constant within every source, missing labels aside."""
     codes = attribute.codes if attribute.multilabel else attribute.codes[:, None]
     for column in codes.T:
         known = column >= 0
@@ -43,7 +43,7 @@ def is_of_sources(attribute: Attribute, sources: Rows) -> bool:
 def averaged(
     outcomes: Sequence[Outcome], attribute: Attribute, parts: AttackParts, sources: Rows
 ) -> list[Outcome]:
-    """The outcomes, each record answered by the mean of its source in its part."""
+    """The outcomes with each record's prediction replaced by the mean over its source."""
 
     def mean(said: FloatArray, rows: Rows) -> FloatArray:
         return mean_of_sources(said, sources[rows], multilabel=attribute.multilabel)
@@ -60,7 +60,7 @@ def averaged(
 
 
 def mean_of_sources(said: FloatArray, sources: Rows, *, multilabel: bool) -> FloatArray:
-    """Scores (n, classes) to the scores of the mean probability of each record's source."""
+    """Scores (n, classes) of the mean probability over the source of each record."""
     p = expit(said.astype(np.float64)) if multilabel else np.exp(log_softmax(said, axis=1))
     _, member = np.unique(sources, return_inverse=True)
     total = np.zeros((int(member.max(initial=-1)) + 1, said.shape[1]))
@@ -71,7 +71,7 @@ def mean_of_sources(said: FloatArray, sources: Rows, *, multilabel: bool) -> Flo
 
 
 def by_source(data: Dataset, column: str) -> Dataset:
-    """The data grouped by source where it has no group: intervals count what was averaged."""
+    """Group the data by source if it has no group, so that intervals count sources."""
     if column not in data.table.column_names:
         hint = did_you_mean(column, data.table.column_names)
         raise UserError(f"column '{column}' is not in {data.name}{hint}; nothing to average over")
@@ -79,13 +79,14 @@ def by_source(data: Dataset, column: str) -> Dataset:
 
 
 def average_over(data: Dataset, column: str, asks: Sequence[Question], jobs: Jobs) -> None:
-    """Replace what was said of every record by the mean over its source."""
+    """Replace the predictions for every record by the mean over its source."""
     sources = encode_any(data.table[column])
     parts = np.unique(np.asarray(data.parts), return_inverse=True)[1]
     if len(np.unique(np.stack([sources, parts]), axis=1)[0]) != len(np.unique(sources)):
         raise UserError(
-            f"the split of {data.name} puts records of one '{column}' into several parts, so that"
-            " attackers know what they are tested on; give it a column 'split' by it"
+            f"the split of {data.name} puts records of one '{column}' into several parts, so"
+            " attackers train on what they are tested on; add a column 'split' that keeps the"
+            f" records of each '{column}' together"
         )
     for q in asks:
         if is_of_sources(q.attribute, sources):

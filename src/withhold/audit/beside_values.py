@@ -1,6 +1,6 @@
-"""What the file of a release holds beside its values: not attacked, so it is named.
+"""The contents of a release file other than its values. They are not attacked, so we list them.
 
-Readers of files drop it, and an attacker need not: how a CSV writes its numbers, the key-value
+Our readers drop them, but an attacker can use them: how a CSV writes its numbers, the key-value
 metadata of Parquet, comments and spare bytes of an NPZ.
 """
 
@@ -27,13 +27,13 @@ _PLAIN_KEYS = {
     *("creator", "pandas_version"),
 }
 _TYPE_WORD = re.compile(r"[\w.\-+/\[\], :=<>]{0,48}")
-_LEAVES = 15  # keys and values that pandas writes for one column, at most
+_LEAVES = 15  # the most keys and values that pandas writes for one column
 _NPY_HEADER = 192  # bytes before the values of an array; numpy writes 128
 _ZIP64 = b"\x01\x00"
 
 
 def beside_values(release: Dataset) -> tuple[Column, ...]:
-    """What was dropped when the file of the release was read; nothing without a file."""
+    """What our reader dropped from the file of the release; empty if there is no file."""
     if release.path is None or not release.path.is_file():
         return ()
     name = release.path.name.lower()
@@ -71,7 +71,7 @@ def _in_schema(schema: pa.Schema, rows: int) -> Iterator[Column]:
 
 
 def _is_plain(value: bytes, schema: pa.Schema, rows: int) -> bool:
-    """Whether this is what pandas writes into every file: names and types, and nothing more."""
+    """Whether this is what pandas writes into every file: only names and types."""
     try:
         found = json.loads(value)
     except ValueError:

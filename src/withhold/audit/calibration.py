@@ -1,4 +1,4 @@
-"""From an attacker's scores to probabilities that can be believed and added up over records."""
+"""Turn an attacker's scores into calibrated probabilities, which can be combined over records."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.metrics import cross_entropy_bits
 from withhold.records.attribute import Attribute
 
-# Nobody is ever sure: a class that train never saw must not cost infinitely many bits.
+# Keep every probability above 0: a class that train never saw must not cost infinite bits.
 _DOUBT = 1e-4
 _TEMPERATURES = np.geomspace(0.25, 64.0, 33)
 
 
 def temperature(logits: FloatArray, truth: Attribute) -> float:
-    """The T for which softmax(logits / T) has the least cross-entropy on these (val) records.
+    """The T that minimises the cross-entropy of softmax(logits / T) on these (val) records.
 
-    Networks are surer than they are right. T does not change which class is likeliest.
+    Networks are overconfident. T does not change which class is likeliest.
     """
     if not truth.known.any():
         return 1.0
@@ -29,7 +29,7 @@ def temperature(logits: FloatArray, truth: Attribute) -> float:
 
 
 def calibrated(logits: FloatArray, t: float, multilabel: bool) -> FloatArray:
-    """log of (1 - doubt) softmax(logits / t) + doubt / k; of labels the log odds, bounded alike."""
+    """log of (1 - doubt) softmax(logits / t) + doubt / k; for multi-label, bounded log odds."""
     scaled = logits.astype(np.float64) / t
     if multilabel:
         most = np.log((1 - _DOUBT / 2) / (_DOUBT / 2))

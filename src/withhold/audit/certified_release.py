@@ -1,4 +1,4 @@
-"""`NAME.certificate.json` beside the attacks: recounted from the rows and labels of the release."""
+"""The certificate of a release (`NAME.certificate.json`), recounted from its rows and labels."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def prove_release(
     *,
     key: bytes | None = None,
 ) -> Proof:
-    """Check the certificate of a given release against its file and rows; hand out its claims."""
+    """Check the certificate of a release against its file and rows, and return its claims."""
     if matched is None:
-        raise UserError("a certificate is about a release, and there is none; name the release too")
+        raise UserError("a certificate needs a release, and none was given; name the release too")
     if key is not None and not certificate.is_signed_with(key):
         raise UserError(
             "the certificate of the release was not signed with this key, or was changed since;"
@@ -44,18 +44,18 @@ def prove_release(
         )
     _same_file(certificate, matched)
     codes = codes_of_rows(matched.release.x, certificate.code_digests)
-    if codes is None:  # a release --as index has the numbers of the codes
+    if codes is None:  # a release --as index contains code numbers
         codes = codes_by_number(matched.release.x, certificate.codes)
     wanted = [(q, t) for q in asks if q.role == "suppress" for t in single(q.attribute)]
     names = {t.name: _named(t.name, certificate) for _, t in wanted}
     if not any(names.values()):
         raise UserError(
-            f"the certificate is about {listing(certificate.attributes)}, and the audit suppresses"
+            f"the certificate is about {listing(certificate.attributes)}, but the audit suppresses"
             f" {listing(names)}; name what was certified with --suppress"
         )
     found: dict[str, Certified] = {}
     said = [
-        f"the certificate has the labels of '{q.name}' one by one, and not together"
+        f"the certificate covers the labels of '{q.name}' one by one, not together"
         for q in asks
         if q.role == "suppress" and q.attribute.multilabel
     ]
@@ -67,7 +67,7 @@ def prove_release(
     for q, target in wanted:
         name = names[target.name]
         if name is None:
-            said.append(f"the certificate says nothing of {target.name}")
+            said.append(f"the certificate says nothing about {target.name}")
             continue
         one, notes = _checked(
             certificate,
@@ -85,8 +85,8 @@ def prove_release(
             found[target.name] = one
     if codes is None:
         said.append(
-            "the certificate was not checked against the rows: they are no codes, as those of a"
-            " release --as sample are not. Its bounds hold only where its bundle made this release"
+            "the certificate was not checked against the rows, because they are not codes (as with"
+            " --as sample). Its bounds hold only if its bundle made this release"
         )
     if certificate.release.kept_by_name:
         said.append(
@@ -111,7 +111,7 @@ def _checked(
     people: Codes | None,
     verified: bool,
 ) -> tuple[Certified | None, list[str]]:
-    """The claims about one attribute, compared with the released rows; None without a bound."""
+    """The claims about one attribute, checked against the released rows; None without a bound."""
     said: list[str] = []
     counted, claim = None, claims.release
     if codes is not None:
@@ -127,7 +127,7 @@ def _checked(
             verified=verified,
         )
     if claims.later is None:
-        return None, [*said, f"nothing is proved of '{target.name}' in records that come later"]
+        return None, [*said, f"nothing is proved about '{target.name}' in later records"]
     consistent(target.name, claims.later)
     if counted is not None:
         not_below(target.name, claims.later, counted)
@@ -144,7 +144,7 @@ def _checked(
 
 
 def _named(name: str, certificate: ReleaseCertificate) -> str | None:
-    """The name in the certificate; of several together the order does not matter."""
+    """The name in the certificate; the order of a joint attribute's members does not matter."""
     members = sorted(name.split(","))
     same = (n for n in certificate.attributes if sorted(n.split(",")) == members)
     return next(same, None)
@@ -154,28 +154,30 @@ def _same_file(certificate: ReleaseCertificate, matched: PairedRelease) -> None:
     path, stated = matched.released.path, certificate.release.sha256
     if certificate.release.records != len(matched.released):
         raise UserError(
-            f"the certificate is of another release: it has {certificate.release.records:,} rows,"
-            f" and {matched.released.name} {len(matched.released):,}"
+            "the certificate belongs to another release: it has"
+            f" {certificate.release.records:,} rows, and {matched.released.name} has"
+            f" {len(matched.released):,}"
         )
     columns = [n for n in matched.released.schema.names if n != RECORD]
     if set(certificate.release.columns) != set(columns):
         odd = sorted(set(certificate.release.columns) ^ set(columns))
         raise UserError(
-            f"the certificate is of another release: it and {matched.released.name} do not have the"
-            f" same columns ({listing(odd)})"
+            f"the certificate belongs to another release: it and {matched.released.name} do not"
+            f" have the same columns ({listing(odd)})"
         )
     if path is None or not path.is_file():
         return
     if stated is None:
         raise UserError(
-            f"the certificate does not say of which file it is, and {path.name} is one; take the"
-            " certificate that was written beside the release, or make the release again"
+            f"the certificate does not name the SHA-256 of its file, so it may not belong to"
+            f" {path.name}; use the certificate that was written with the release, or make the"
+            " release again"
         )
     found = file_sha256(path)
     if found != stated:
         raise UserError(
-            f"the certificate is of another file: it names SHA-256 {stated[:16]}…, and that of"
-            f" {path.name} is {found[:16]}…"
+            f"the certificate belongs to another file: it names SHA-256 {stated[:16]}…, but"
+            f" {path.name} has {found[:16]}…"
         )
 
 
@@ -202,7 +204,7 @@ def _source(
         checked=checked,
         signature="unsigned" if key is None else "verified",
         others=together | others,
-        # An unsigned file may say anything here; what the figures assume is ours to say.
+        # Anyone can edit an unsigned file, so state our own assumptions instead of its text.
         assumptions=certificate.assumptions if key is not None else ASSUMPTIONS,
         notes=certificate.notes,
     )

@@ -1,7 +1,8 @@
-"""A certificate beside the attacks: checked against the release, then told attribute by attribute.
+"""Check the certificate of a bundle against a release, and return its bound for each attribute.
 
-A release of code vectors can be checked: each of its rows must be one of the codes. One of samples
-or of numbers cannot, and the evidence says so; what is surely another release is refused.
+A release of code vectors can be checked: each of its rows must be one of the codes. A release of
+samples or of code numbers cannot, and the evidence says so. A certificate that surely belongs to
+another release is refused.
 """
 
 from __future__ import annotations
@@ -32,45 +33,45 @@ class Certified(AttributeClaim):
 
     checked: bool = Field(description="whether every released record is one of the codes")
     recounted: float | None = Field(
-        None, description="sum over codes of the commonest class, of all rows of this release"
+        None, description="share of all released rows that are the commonest class of their code"
     )
-    recounted_test: float | None = Field(None, description="the same of the rows of the test part")
+    recounted_test: float | None = Field(None, description="the same for the rows of the test part")
     release: ReleaseClaim | None = Field(
-        None, description="what is proved of the rows of this very release, exactly"
+        None, description="what is proved, exactly, about the rows of this release"
     )
-    verified: bool = Field(False, description="whether a key showed that it was not changed")
+    verified: bool = Field(False, description="whether a key verified that it was not changed")
 
     @property
     def of_these_rows(self) -> float | None:
-        """The bound that a gate compares; None where nothing is proved.
+        """The bound that a gate tests; None if nothing is proved.
 
-        With a certificate of this very release it is the exact figure for its rows, `release.one`;
-        with that of a bundle it is the bound for records that come later.
+        With the certificate of this release it is the exact figure for its rows, `release.one`.
+        With the certificate of a bundle it is the bound for later records.
         """
         return self.stated if self.release is None else self.release.one
 
     @property
     def reliable(self) -> bool:
-        """Whether the bound of the gate needs no trust in who sent the certificate.
+        """Whether a gate can use the bound without trusting the sender of the certificate.
 
-        Its signature was verified, or all that the bound rests on was counted again here.
+        Either the signature was verified, or everything behind the bound was recounted here.
         """
         return self.verified or (self.release is not None and self.recounted is not None)
 
     @property
     def at_most(self) -> float:
-        """The bound to state: by group where one was named, and not below the rows of the release.
+        """The bound to state: by group if one was named, and at least that of the released rows.
 
-        Where nothing is proved for other people, that of further records of the same people.
+        If nothing is proved for other people, it is the bound for more records of the same people.
         """
         stated = self.bound if self.stated is None else self.stated
         return stated if self.release is None else max(stated, self.release.one)
 
 
 class CertifiedRelease(Finding):
-    """Where the bounds come from, and what they assume."""
+    """The source of the bounds, and their assumptions."""
 
-    version: str = Field(description="of withhold")
+    version: str = Field(description="version of withhold")
     method: str
     codes: int
     codebook_sha256: str
@@ -78,16 +79,16 @@ class CertifiedRelease(Finding):
     data: CertifiedData
     checked: bool = Field(description="whether every released record is one of the codes")
     signature: Literal["verified", "unsigned"] = Field(
-        "unsigned", description="unsigned where no key was given to check it with"
+        "unsigned", description="unsigned if no key was given to verify it"
     )
-    others: dict[str, float] = Field(description="bounds on what this audit does not attack")
+    others: dict[str, float] = Field(description="bounds on attributes this audit does not attack")
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What a certificate gives to an audit: a bound by attribute, its source, and notes."""
+    """What a certificate adds to an audit: a bound for each attribute, its source, and notes."""
 
     of: dict[str, Certified]
     source: CertifiedRelease
@@ -103,19 +104,19 @@ def prove(
     draws: int = 1,
     key: bytes | None = None,
 ) -> Proof:
-    """Check the certificate against the release and hand out its bounds.
+    """Check the certificate against the release and return its bounds.
 
-    Refused is one that is surely of another release, or of other attributes; whose bounds do not
-    follow from its own figures, or are below what the released rows give; or whose signature is
-    not that of `key`.
+    Raise `UserError` if it surely belongs to another release or other attributes, if its bounds do
+    not follow from its own figures or are below a count of the released rows, or if it was not
+    signed with `key`.
     """
     if matched is None:
-        raise UserError("a certificate is about a release, and there is none; name the release too")
+        raise UserError("a certificate needs a release, and none was given; name the release too")
     for name, stated in certificate.attributes.items():
         consistent(name, stated)
     if key is not None and not certificate.is_signed_with(key):
         raise UserError(
-            "the certificate was not signed with this key, or was changed since; take the one that"
+            "the certificate was not signed with this key, or was changed since; use the one that"
             " was written with the bundle, or leave out --key"
         )
     doubt = _doubt(certificate, matched)
@@ -125,7 +126,7 @@ def prove(
     several = [q.name for q in wanted if q.attribute.multilabel]
     if not several and not any(names.values()):
         raise UserError(
-            f"the certificate is about {listing(certificate.attributes)}, and the audit suppresses"
+            f"the certificate is about {listing(certificate.attributes)}, but the audit suppresses"
             f" {listing(names)}; name what was certified with --suppress"
         )
     found = {}
@@ -162,13 +163,13 @@ def prove(
 
 
 def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
-    """Why the release could not be checked; None where it was, and is one of the codes."""
+    """Why the release could not be checked; None if all of its records are codes."""
     release, codes = matched.release, certificate.codes
     if release.dimension != certificate.features:
         if codes_by_number(release.x, codes) is not None:
-            return "it has the numbers of codes, and not their values"
+            return "it contains code numbers, not code values"
         raise UserError(
-            f"the certificate is of another release: its codes have {certificate.features:,}"
+            f"the certificate belongs to another release: its codes have {certificate.features:,}"
             f" features, {release.name} has {release.dimension:,}"
         )
     rows = compare(release.x, certificate.code_digests)
@@ -176,26 +177,26 @@ def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
         return None
     if rows.codes:
         raise UserError(
-            f"{rows.others:,} of the {len(release):,} records of {release.name} are none of the"
-            f" {codes:,} codes of the certificate, so it does not cover them; release what"
-            " withhold transform made, or leave out --certificate"
+            f"{rows.others:,} of the {len(release):,} records of {release.name} are not among the"
+            f" {codes:,} codes of the certificate, so it does not cover them; release the output of"
+            " withhold transform, or leave out --certificate"
         )
     if matched.identical or _other_codes(rows, codes):
         raise UserError(
-            f"the certificate is of another release: no record of {release.name} is one of its"
-            f" {codes:,} codes; take that of the bundle which made the release, and no rounded"
-            " values"
+            f"the certificate belongs to another release: no record of {release.name} is one of its"
+            f" {codes:,} codes; use the certificate of the bundle that made the release, and do not"
+            " round the values"
         )
-    return "its records are no codes, as those of a release --as sample are not"
+    return "its records are not codes (as with --as sample)"
 
 
 def _other_codes(rows: Rows, codes: int) -> bool:
-    """Whether few rows come again and again: a codebook, but not this one. Samples differ."""
+    """Whether few distinct rows repeat often: another codebook. Samples do not repeat."""
     return rows.kinds <= codes and 2 * rows.kinds <= rows.others
 
 
 def _claim_of(question: Question, certificate: Certificate) -> str | None:
-    """The name in the certificate; of several together the order does not matter."""
+    """The name in the certificate; the order of a joint attribute's members does not matter."""
     if question.attribute.multilabel:
         return None
     if question.name in certificate.attributes:
@@ -212,16 +213,16 @@ def _notes(
     if doubt is not None:
         said.append(
             f"the certificate was not checked against the release: {doubt}. Its bounds hold only"
-            " where the bundle that it is of made this release"
+            " if its bundle made this release"
         )
     said += [
-        f"the certificate has the labels of '{n}' one by one, and not together" for n in several
+        f"the certificate covers the labels of '{n}' one by one, not together" for n in several
     ]
     missing = [n for n, claim in names.items() if claim is None and n not in several]
     if missing:
-        said.append(f"the certificate says nothing of {listing(missing)}")
+        said.append(f"the certificate says nothing about {listing(missing)}")
     if draws > 1:
         said.append(
-            "the certificate is about one release of each record; further draws may tell more"
+            "the certificate covers one release of each record; further draws may reveal more"
         )
     return said

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 
 class Clock:
-    """What each part took, in seconds."""
+    """The seconds that each part took."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def __call__(self, part: str) -> Iterator[None]:
-        """Measure what is done inside."""
+        """Measure the time of the `with` block."""
         started = time.perf_counter()
         yield
         self.seconds[part] = round(time.perf_counter() - started, 2)

@@ -1,4 +1,4 @@
-"""Every column of a release: what each tells of what was suppressed, alone and together."""
+"""The columns of a release: what they reveal of suppressed attributes, alone and together."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from withhold.records.columns.tells import LEVEL
 from withhold.records.tables import RECORD
 
 _ROWS, _ROWS_QUICK = 9_000, 4_000
-TOGETHER = " with "  # between the names of columns that tell together
+TOGETHER = " with "  # joins the names of columns that reveal an attribute only together
 _TOGETHER = (Prior(), Logistic(strengths=(0.01, 0.3)), Trees(rounds=60, patience=5, budget=1e8))
 
 
@@ -44,15 +44,15 @@ _TOGETHER = (Prior(), Logistic(strengths=(0.01, 0.3)), Trees(rounds=60, patience
 class Columns:
     """The columns of a release on a sample of its records, encoded as an attacker would."""
 
-    rows: Rows  # of the paired records, sorted
-    features: FloatArray  # standardised, of these rows
+    rows: Rows  # the sampled rows of the paired records, sorted
+    features: FloatArray  # standardised features of these rows
     encoded: dict[str, EncodedColumn]
     skipped: dict[str, Column]
     place: Rows | None  # the place of every paired record in the file as it was released
 
     @classmethod
     def of(cls, matched: PairedRelease, *, order_counts: bool, quick: bool, seed: int) -> Columns:
-        """Encode every column but the features."""
+        """Encode every column except the features."""
         release = matched.release
         rng = np.random.default_rng([seed, 0xC01])
         most = _ROWS_QUICK if quick else _ROWS
@@ -74,7 +74,7 @@ class Columns:
             x = below[matched.place[rows]]
             encoded[precision.NAME] = EncodedColumn(x, "number", np.arange(len(rows)))
         elif precision.may_have(matched.released) and matched.released.path is None:
-            why = "the release was not read from a file; audit the file that leaves"
+            why = "the release was not read from a file; audit the released file"
             skipped[precision.NAME] = Column(
                 name=precision.NAME, kind="number", attacked=False, why_not=why
             )
@@ -83,7 +83,7 @@ class Columns:
         return cls(rows, FeatureViews.of(x, seed=seed).see("reduced", x), encoded, skipped, place)
 
     def alone(self, question: Question, *, seed: int) -> dict[str, ColumnRead]:
-        """What each column tells of one attribute, alone; the row order too."""
+        """What each column, and the row order, reveals of one attribute alone."""
         attribute = question.attribute.rows(self.rows)
         least = _floor(question, self.rows, seed)
         found = {}
@@ -94,7 +94,7 @@ class Columns:
             told = how_well_it_tells(one, attribute, seed=seed)
             if told.tells is None:
                 continue
-            # All columns together raise a false alarm no oftener than one tier does.
+            # All columns together raise a false alarm no more often than one tier does.
             sure = told.chance < min(LEVEL, (1 - SURE) / len(self.encoded))
             found[name] = _read(name, told, attribute, least, sure=sure)
         found |= self._sets(attribute, found, least, seed)
@@ -110,7 +110,7 @@ class Columns:
     def _sets(
         self, attribute: Attribute, alone: dict[str, ColumnRead], least: float, seed: int
     ) -> dict[str, ColumnRead]:
-        """Pairs and triples of columns that tell together and not alone, as an XOR does."""
+        """Pairs and triples of columns that reveal the attribute only together, like an XOR."""
         quiet = {
             n: one
             for n, one in self.encoded.items()
@@ -123,11 +123,11 @@ class Columns:
             joined = TOGETHER.join(names)
             found[joined] = _read(joined, told, attribute, least, sure=True)
             for name in names:
-                del quiet[name]  # one set says enough of it
+                del quiet[name]  # report each column in one set only
         return found
 
     def together(self, question: Question, *, seed: int) -> Tier | None:
-        """All columns and the features, on the parts of the question."""
+        """An attack on all columns and the features, on the parts of the question."""
         if not self.encoded:
             return None
         blocks = [self.features, *(_scaled(one.x) for one in self.encoded.values())]
@@ -155,7 +155,7 @@ class Columns:
     def summary(
         self, read: dict[str, dict[str, ColumnRead]], doubts: Mapping[str, str] | None = None
     ) -> tuple[Column, ...]:
-        """Every column, attacked or not, and what it tells; doubts: why an attack is not enough."""
+        """Every column and what it reveals. doubts: why the attack on a column is not enough."""
         kinds = {n: one.kind for n, one in self.encoded.items()}
         if self.place is not None:
             kinds[row_order.NAME] = "place in the file"
@@ -172,7 +172,7 @@ class Columns:
                     name=name,
                     kind=kinds[name],
                     attacked=bool(tells) and not why,
-                    why_not=why if read else "nothing was named to be suppressed",
+                    why_not=why if read else "no attribute to suppress was named",
                     tells=tells,
                 )
             )
@@ -181,7 +181,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class ColumnsTask:
-    """One attribute against every column; calling it attacks, here or in another process."""
+    """The attack on every column for one attribute. Call it to run it, in any process."""
 
     columns: Columns
     question: Question
@@ -194,7 +194,7 @@ class ColumnsTask:
         return float(0.5 + 2e-6 * len(self.columns.rows) * wide)
 
     def __call__(self) -> tuple[dict[str, ColumnRead], Tier | None]:
-        """Each column alone, and all together."""
+        """Attack each column alone, and all together."""
         return (
             self.columns.alone(self.question, seed=self.seed),
             self.columns.together(self.question, seed=self.seed),
@@ -202,7 +202,7 @@ class ColumnsTask:
 
 
 def worst_column(found: dict[str, ColumnRead]) -> ColumnRead | None:
-    """The column that surely tells most, if any does."""
+    """The column that reveals most, if any surely reveals the attribute."""
     able = [c for c in found.values() if c.sure]
     return max(able, key=lambda c: (c.copy_of, c.least - c.floor), default=None)
 
@@ -214,7 +214,7 @@ def _varies(one: EncodedColumn) -> bool:
 def _read(
     name: str, told: Telling, attribute: Attribute, floor: float, *, sure: bool
 ) -> ColumnRead:
-    """What a column or a set of columns tells, beside the best guess without it."""
+    """What a column or a set of columns reveals, with the best guess without it as the floor."""
     n, guess = int(attribute.known.sum()), max(floor, told.majority)
     return ColumnRead(
         column=name,
@@ -230,7 +230,7 @@ def _read(
 
 
 def _certain(name: str, one: EncodedColumn, attribute: Attribute, guess: float) -> ColumnRead:
-    """A column that is the attribute, or fixes it: nothing has to be guessed."""
+    """The finding for a column that equals or determines the attribute: accuracy 1."""
     n = int(attribute.known.sum())
     return ColumnRead(
         column=name,
@@ -246,7 +246,7 @@ def _certain(name: str, one: EncodedColumn, attribute: Attribute, guess: float) 
 
 
 def _determines(one: EncodedColumn, attribute: Attribute) -> bool:
-    """Whether each value goes with one class, and values are common enough for that to be news."""
+    """Whether each value has one class, and values repeat often enough to be evidence."""
     if attribute.multilabel:
         return False
     both = (one.codes >= 0) & attribute.known
@@ -278,7 +278,7 @@ def _scaled(x: FloatArray) -> FloatArray:
 
 
 def _within(parts: AttackParts, rows: Rows) -> AttackParts:
-    """The parts of a question among some rows, as places in them."""
+    """The parts of a question restricted to `rows`, as positions in `rows`."""
     train, val, test = (
         np.searchsorted(rows, np.intersect1d(part, rows))
         for part in (parts.train, parts.val, parts.test)
@@ -289,7 +289,7 @@ def _within(parts: AttackParts, rows: Rows) -> AttackParts:
 
 
 def left_in(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """The columns that are a suppressed attribute, by attribute."""
+    """The columns that are copies of a suppressed attribute, by attribute."""
     found: dict[str, list[str]] = {}
     for column in columns:
         for attribute, read in column.tells.items():

@@ -1,9 +1,9 @@
 """Released records that are (nearly) their originals: untouched, rounded, rescaled, barely noised.
 
-A record counts as a copy where nearly every feature is within 1 % of the feature's spread, or
-0.1 % of its size, of the original, and no other original is as near. Changes that happen to be
-small are not copies: of a smooth distribution of changes, those below t are no more than those
-between t and 8 t, which is what `expected` is taken from.
+A record counts as a copy if nearly every feature is within 1 % of the feature's spread, or 0.1 %
+of its size, of the original, and no other original is as near. Changes that happen to be small are
+not copies. In a smooth distribution of changes, there are no more changes below t than between t
+and 8 t; `expected` is the latter share.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from withhold.audit.intervals import shared, wilson
 from withhold.audit.split import Split
 
 _SPREAD, _SIZE = 1e-2, 1e-3
-_FEATURES = 0.95  # of the features must be within the tolerance
-_LEAST = 0.005  # the least share of copies that is a finding
-_ROWS = 4000  # of each part
+_FEATURES = 0.95  # share of the features that must be within the tolerance
+_LEAST = 0.005  # smallest share of copies that is a finding
+_ROWS = 4000  # records of each part that are compared
 _ASKED = 500  # records of each part that are looked up among all originals
 _AMONG = 20_000
 Rows = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ Rows = npt.NDArray[np.int64]
 def copies(
     original: FloatArray, release: FloatArray, split: Split, *, seed: int
 ) -> dict[str, Copies]:
-    """By part: how many of the released records are their originals. Both are (n, d)."""
+    """How many released records of each part are copies of their originals. Both are (n, d)."""
     rng = np.random.default_rng([seed, 0xC0B1])
     parts = {"train": split.train, "val": split.val, "test": split.test}
     sample = original[:: max(len(original) // 5000, 1)].astype(np.float64)
@@ -42,7 +42,7 @@ def copies(
         asked = rows[:_ASKED]
         own, alone = _looked_up(original, release, asked, spread, rng)
         near = moved <= 1
-        # Where others are as near (a table of few distinct records), equality says nothing.
+        # If other originals are as near (few distinct records), equality proves nothing.
         distinct = float(alone.mean()) if len(alone) else 0.0
         n, count = len(rows), round(int(near.sum()) * distinct)
         expected = float(((moved > 1) & (moved <= 8)).mean())
@@ -62,7 +62,7 @@ def copies(
 def _moved(
     one: FloatArray, two: FloatArray, spread: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """How far records moved, in tolerances: 1 is where nearly all features are just within it."""
+    """How far records moved, in tolerances: up to 1, nearly all features are within tolerance."""
     wide = one.astype(np.float64)
     ratio = np.abs(wide - two) / (_SPREAD * spread + _SIZE * np.abs(wide))
     return np.quantile(ratio, _FEATURES, axis=1, method="higher")
@@ -75,7 +75,7 @@ def _looked_up(
     spread: npt.NDArray[np.float64],
     rng: np.random.Generator,
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Whether the nearest original of a release is its own, and whether no other one equals it."""
+    """Whether the nearest original of each release is its own, and whether no other equals it."""
     others = rng.permutation(len(original))[:_AMONG]
     others = np.unique(np.concatenate([others, rows]))
     scale = spread.astype(np.float32)

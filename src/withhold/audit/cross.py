@@ -1,4 +1,4 @@
-"""Cross-fitting: attackers on all released records, each asked only about records it never saw."""
+"""Cross-fitting: attack all released records, each with attackers that never saw it."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ BRISK: tuple[Attacker, ...] = (
 
 @dataclass(frozen=True, eq=False)
 class Said:
-    """What cross-fitted attackers say of `rows`: (m, k) log-probabilities, and who said it."""
+    """Log-probabilities (m, k) of cross-fitted attackers for `rows`."""
 
     rows: Rows
     log_p: FloatArray
-    attackers: tuple[str, ...]  # chosen in each fold
+    attackers: tuple[str, ...]  # the attacker chosen in each fold
 
     @property
     def by(self) -> str:
-        """The attackers that were chosen, in words."""
+        """The chosen attackers as text."""
         return ", ".join(dict.fromkeys(self.attackers))
 
 
 def folds_of(rows: Rows, people: Rows | None, seed: int) -> list[AttackParts]:
     """`FOLDS` ways to cut rows into train, val and test; each row is in test once.
 
-    `people` (of every record) are kept apart where they are given.
+    If `people` (of every record) are given, all records of a person fall into the same part.
     """
     rng = np.random.default_rng([seed, 0xF01D])
     names = (
@@ -67,10 +67,11 @@ def cross_fit(
     aside: Sequence[Attacker] = (),
     seed: int,
 ) -> dict[str, Said]:
-    """Fit every attacker in every fold, choose on its val part, and keep what is said of test.
+    """Fit every attacker in every fold, choose on val, and keep the predictions for test.
 
-    `views` has all records in each view. `codes` are values that are equal or not, looked up in a
-    table. Under "best" is what the chosen ones say; those `aside` are not chosen from.
+    `views` has all records in each view. `codes` are values without an order, which are looked up
+    in a table. The key "best" has the predictions of the chosen attackers; attackers in `aside`
+    cannot be chosen.
     """
     rows: list[Rows] = []
     said: dict[str, list[FloatArray]] = {}
@@ -115,7 +116,7 @@ def _outcomes(
 
 
 def look_up(codes: npt.NDArray[np.int64], attribute: Attribute, parts: AttackParts) -> Outcome:
-    """`values`: the class that a value had most often in train; values are equal or not."""
+    """`values`: predict the class that the same value had most often in train."""
     shares = np.exp(log_shares(attribute.rows(parts.train)))
     place = codes - int(codes.min(initial=0))
     table = np.zeros((int(place.max(initial=0)) + 1, len(shares)))
@@ -128,7 +129,7 @@ def look_up(codes: npt.NDArray[np.int64], attribute: Attribute, parts: AttackPar
 def guess_without(
     attribute: Attribute, given: Sequence[Attribute], folds: Sequence[AttackParts]
 ) -> tuple[Rows, npt.NDArray[np.bool_]]:
-    """Who has the preserved labels alone: for the rows of all folds whether the guess is right."""
+    """The rows of all folds, and whether a guess from the preserved labels alone is right."""
     rows, right = [np.zeros(0, np.int64)], [np.zeros(0, bool)]
     code = joint(given) if given else np.zeros(len(attribute.codes), np.int64)
     code = np.where(code < 0, code.max(initial=0) + 1, code)

@@ -1,9 +1,9 @@
-"""The power of this audit: the smallest leak that would have been seen, found by planting some.
+"""The power of an audit: the smallest leak that it would have found, measured by planting leaks.
 
-To a copy of the release one feature for each class is added: it is set where a record is of the
-class and among a share q of the records. Whoever reads that is right about q (1 - floor) more
-records than a guess. The smallest q that the quick attackers still find surely is searched by
-halving. A leak in a less plain form has to be larger to be found.
+A copy of the release gets one more feature per class. It is set for the records of the class among
+a random share q of all records, so an attacker who reads it is right about q (1 - floor) more
+records than a guess. A bisection finds the smallest q that quick attackers still surely find. A
+less obvious leak must be larger to be found.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from withhold.records.attribute import Attribute
 
 STEPS = 5
 _TRAIN, _TEST = 4_000, 50_000
-_FAR = 8.0  # deviations that a planted value lies out
-_WIDEST = 32  # features shown beside the planted one
+_FAR = 8.0  # the planted value, in standard deviations
+_WIDEST = 32  # features shown with the planted ones
 _BRISK = (Prior(), Logistic(strengths=(0.3,)))
 _MOST_CLASSES = 60
 
 
 def smallest_leak(question: Question, x: FloatArray, *, floor: float, seed: int) -> float | None:
-    """The least q (1 - floor) that is found in standardised features x: (n, d); None if not asked.
+    """The smallest q (1 - floor) that is found in standardised features x: (n, d).
 
-    1 - floor where not even a leak of every record is sure to be seen.
+    It is 1 - floor if not even a leak of every record is surely found. It is None for multi-label
+    attributes, for many classes, and if the floor is 1.
     """
     attribute = question.attribute
     if attribute.multilabel or len(attribute.classes) > _MOST_CLASSES or floor >= 1:
@@ -47,7 +48,7 @@ def smallest_leak(question: Question, x: FloatArray, *, floor: float, seed: int)
     low, high = 0.0, 1.0  # found at high, not at low
     if not _found(few, attribute, parts, luck, 1.0, floor, seed):
         return 1 - floor
-    # Where the noise of test hides anything smaller, nothing has to be tried.
+    # The noise of the test part hides anything smaller, so start the search here.
     n = max(len(parts.test), 1)
     low = min(2.5 * np.sqrt(floor * (1 - floor) / n) / (1 - floor), 0.5) / 2
     for _ in range(STEPS):

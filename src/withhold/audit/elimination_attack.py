@@ -1,13 +1,13 @@
-"""`elimination`: whoever knows the other labels names the class that a code, or a place, lacks.
+"""`elimination`: an attacker who knows all other labels names the class that a code lacks.
 
-A method that balances the classes among the records it was fitted on leaves a trace: take one
-record away, and its own class is the one that is missing. For a record with code j, the residual
+A method that balances the classes among the records it was fitted on leaves a trace: without one
+record, its own class is the one that is missing. For a record with code j, the residual
 
     r_s = c_s - n_s (m - 1) / (n - 1),      c_s = other records of class s with code j,
 
-where n_s counts the other records of class s, n all records and m those with code j, is what class
-s has above its share; the guess is the class with the least. Classes within a quarter of a record
-of it are as likely: then the commonest of them is named.
+is the excess of class s over its share, where n_s counts the other records of class s, n all
+records and m those with code j. The guess is the class with the least residual. Classes within a
+quarter of a record of the least count as tied, and the commonest of them is named.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _MOST_CLASSES = 200
 
 
 def eliminate(x: FloatArray, attribute: Attribute) -> tuple[npt.NDArray[np.bool_], Rows] | None:
-    """Which of the labelled records x: (n, d) are named rightly, and the code of each.
+    """Whether the guess is right for each labelled record of x: (n, d), and the code of each.
 
-    All records of one code are right or wrong together, so intervals must count codes. None where
-    the rows do not repeat, or there are too many classes: then nothing is balanced by code.
+    All records of one code are right or wrong together, so intervals must count codes. None if the
+    rows do not repeat or there are too many classes: then nothing is balanced by code.
     """
     codes = None if len(attribute.classes) > _MOST_CLASSES else codes_of(x)
     if codes is None:
@@ -39,7 +39,7 @@ def eliminate(x: FloatArray, attribute: Attribute) -> tuple[npt.NDArray[np.bool_
 
 
 def eliminate_from(given: Sequence[Attribute], attribute: Attribute) -> float:
-    """How often the same attacker is right with the preserved labels in place of the release."""
+    """The accuracy of the same attacker with the preserved labels in place of the release."""
     if not given:
         return 0.0
     code = joint(given) + 1  # 0 where a label is missing
@@ -47,7 +47,7 @@ def eliminate_from(given: Sequence[Attribute], attribute: Attribute) -> float:
 
 
 def codes_of(x: FloatArray) -> Rows | None:
-    """A number for each distinct row; None where most rows are of one record only."""
+    """A number for each distinct row; None if rows repeat less than twice on average."""
     rows = np.ascontiguousarray(x).view([("", x.dtype)] * x.shape[1]).reshape(-1)
     _, codes = np.unique(rows, return_inverse=True)
     codes = codes.reshape(-1).astype(np.int64)
@@ -67,7 +67,7 @@ def by_code(codes: Rows, attribute: Attribute) -> FloatArray:
 
 
 def _least(residual: npt.NDArray[np.float64], attribute: Attribute) -> FloatArray:
-    """Scores that are highest for the least residual; of equals, for the commonest class."""
+    """Scores that are highest for the least residual; ties go to the commonest class."""
     least = residual.min(axis=1, keepdims=True)
     tied = residual <= least + _TIE
     score = np.where(tied, 0.0, -(residual - least))

@@ -1,10 +1,9 @@
-"""The audit: what models of the original read from a release, and what retrained ones do."""
+"""Run an audit: attack a release with models of the original and with retrained attackers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress as suppress_error
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -14,20 +13,19 @@ import numpy as np
 
 from withhold.audit import picture
 from withhold.audit.attack_jobs import Jobs
-from withhold.audit.attack_plan import Question, Seen, not_asked, questions, used_rows
+from withhold.audit.attack_plan import Question, Seen, not_asked
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.averaged import average_over, by_source
+from withhold.audit.audit_case import AuditCase
+from withhold.audit.averaged import average_over
 from withhold.audit.certified_release import prove_release
 from withhold.audit.checked_certificate import Proof, prove
 from withhold.audit.clock import Clock
 from withhold.audit.evidence import Evidence
 from withhold.audit.feature_views import FeatureViews
-from withhold.audit.findings import Distortion
 from withhold.audit.gate import Condition, check_gate, parse_gate, require_measured
-from withhold.audit.linked_records import SIZES
 from withhold.audit.measure_attribute import measure
-from withhold.audit.pairing import PairedRelease, pair
+from withhold.audit.pairing import PairedRelease
 from withhold.audit.provenance import notes, settings, source
 from withhold.audit.setting_groups import (
     BY_COLUMNS,
@@ -65,21 +63,24 @@ def evaluate(
     fail_if: str | Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
-    """Every attribute of `original`, measured on `release`, whose records are the same ones.
+    """Measure what attackers read of each attribute of `original` from `release`.
 
-    Without a release: what the original gives away today. For each attribute: models of the
-    originals on the originals and on the release (`ignorant`), the best of a ladder of attackers
-    retrained on the release (`informed`), the same over several records of one person (`linked`),
-    and on several draws of each record where `again` has other releases of them (`repeated`).
+    Both have the same records. Without a release, measure what the original reveals. The tiers:
+
+    - `ignorant`: a model of the originals, applied to the release;
+    - `informed`: the best of a ladder of attackers retrained on the release;
+    - `linked`: the informed attacker on several records of one person together;
+    - `repeated`: attackers on several draws of each record, if `again` has other releases.
+
     Attackers fit on train, are chosen on val and measured on test.
 
-    `hidden` names the other attributes to measure, by default all that can be; `joint` adds
-    attributes made of several (`gender,accent`). `average` names a column of sources (videos): a
-    prediction is then the mean over the records of its source. `fail_if` is a gate.
+    `hidden` names the other attributes to measure, by default all that can be measured. `joint`
+    adds combinations of attributes (`gender,accent`). `average` names a column of sources (videos):
+    predictions are then averaged over the records of a source. `fail_if` is a gate.
     """
     clock, progress, seed = Clock(), progress or Silent(), effort.seed
     roles = _roles(suppress, preserve, alone=release is None)
-    case = _prepare(original, release, again, roles, pairing, seed, average=average)
+    case = AuditCase.of(original, release, again, roles, pairing, seed, average=average)
     case = case.asking(roles, effort, hidden=hidden, joint=joint)
     gate = None if fail_if is None else _gate(fail_if, case)
     proof = None if claims.certificate is None else _prove(claims, case)
@@ -91,7 +92,7 @@ def evaluate(
         sources = [source(d) for d in (case.original, release) if d is not None]
     with clock("all rows and columns"):
         wider = _wider(case, pairing, effort, progress)
-    # From here on only the records that somebody will look at: of a million, a tenth.
+    # Drop the records that no attacker uses from here on: nine tenths of a million.
     case, shown = case.used(picture.shown(np.flatnonzero(case.split.test), seed))
     with clock("views"):
         jobs = _jobs(case, effort)
@@ -109,7 +110,7 @@ def evaluate(
         release=sources[1] if release is not None else None,
         attributes=found,
         feasibility=had,
-        distortion=_distortion(case),
+        distortion=case.distortion(),
         map=_map(jobs.pictures, case.asks, shown),
         columns=wider.columns,
         copies=wider.copies,
@@ -125,92 +126,13 @@ def evaluate(
     return evidence.model_copy(update={"gate": checked})
 
 
-@dataclass(frozen=True, eq=False)
-class _Case:
-    """The records of an audit, paired and split, and the questions asked of them.
-
-    Without a release `matched` is None; `draws` are other releases of the same records.
-    """
-
-    original: Dataset
-    matched: PairedRelease | None
-    draws: tuple[PairedRelease, ...]
-    split: Split
-    asks: tuple[Question, ...] = ()
-
-    @property
-    def names(self) -> list[str]:
-        """The attributes that are measured."""
-        return [q.name for q in self.asks]
-
-    def asking(
-        self,
-        roles: Roles,
-        effort: Effort,
-        *,
-        hidden: Iterable[str] | str | None,
-        joint: Iterable[Sequence[str] | str],
-    ) -> _Case:
-        """The same records with their questions."""
-        asks = questions(
-            self.original,
-            roles,
-            self.split,
-            hidden=hidden,
-            joint=joint,
-            limits=effort.limits,
-            seed=effort.seed,
-        )
-        return replace(self, asks=tuple(asks))
-
-    def used(self, shown: Rows) -> tuple[_Case, Rows]:
-        """Only the records that an attacker or the map looks at, and where those shown now are."""
-        kept = used_rows(self.asks, shown)
-        if len(kept) == len(self.original):
-            return self, shown
-        original = self.original.rows(kept)
-        case = _Case(
-            original,
-            None if self.matched is None else self.matched.on(kept, original),
-            tuple(draw.on(kept, original) for draw in self.draws),
-            self.split.on(kept),
-            tuple(q.on(kept) for q in self.asks),
-        )
-        return case, np.searchsorted(kept, shown)
-
-
-def _prepare(
-    original: Dataset,
-    release: Dataset | None,
-    again: Sequence[Dataset],
-    roles: Roles,
-    pairing: Pairing,
-    seed: int,
-    *,
-    average: str | None,
-) -> _Case:
-    """Split the original, check the roles, and pair the releases with it."""
-    # Who somebody is can be measured on a split by record only; people are kept apart later.
-    named = roles.suppress or ((original.group,) if original.group else ())
-    if average is not None:
-        original = by_source(original, average)
-    original = original.with_drawn_split(named)
-    roles.check(original)
-    if release is None and again:
-        raise UserError("other draws (again) need a release that they are draws of")
-    match = partial(pair, original, by=pairing.id, same_order=pairing.same_order)
-    matched = None if release is None else match(release)
-    draws = tuple(match(other) for other in again)
-    return _Case(original, matched, draws, Split.of(original, seed))
-
-
-def _gate(fail_if: str | Iterable[str], case: _Case) -> tuple[Condition, ...]:
+def _gate(fail_if: str | Iterable[str], case: AuditCase) -> tuple[Condition, ...]:
     gate = parse_gate(fail_if, case.names)
-    require_measured(gate, _tiers(case.matched, case.draws))
+    require_measured(gate, case.tiers)
     return gate
 
 
-def _prove(claims: Claims, case: _Case) -> Proof:
+def _prove(claims: Claims, case: AuditCase) -> Proof:
     certificate, key = claims.certificate, as_key(claims.key)
     assert certificate is not None
     if isinstance(certificate, ReleaseCertificate):
@@ -219,13 +141,13 @@ def _prove(claims: Claims, case: _Case) -> Proof:
     return prove(certificate, case.matched, case.asks, case.split, draws=draws, key=key)
 
 
-def _check_models(effort: Effort, case: _Case) -> None:
+def _check_models(effort: Effort, case: AuditCase) -> None:
     for name in effort.models:
         if name not in case.names:
-            raise UserError(f"there is a model of '{name}', which is not measured")
+            raise UserError(f"models has '{name}', which this audit does not measure")
 
 
-def _wider(case: _Case, pairing: Pairing, effort: Effort, progress: Progress) -> WiderLook:
+def _wider(case: AuditCase, pairing: Pairing, effort: Effort, progress: Progress) -> WiderLook:
     return look_wider(
         case.asks,
         case.original,
@@ -237,11 +159,11 @@ def _wider(case: _Case, pairing: Pairing, effort: Effort, progress: Progress) ->
     )
 
 
-def _jobs(case: _Case, effort: Effort) -> Jobs:
-    """The attacks, with the records in the views that attackers want."""
+def _jobs(case: AuditCase, effort: Effort) -> Jobs:
+    """The attacks, with the records in the views that attackers need."""
     seen = partial(_seen, split=case.split, seed=effort.seed)
     before = seen(case.original.x)
-    mean = _mean_of(case.matched, case.draws)
+    mean = case.mean_of_draws()
     return Jobs(
         case.asks,
         effort.ladder,
@@ -256,14 +178,14 @@ def _jobs(case: _Case, effort: Effort) -> Jobs:
 
 
 def _figures(
-    case: _Case,
+    case: AuditCase,
     jobs: Jobs,
     proof: Proof | None,
     wider: WiderLook,
     seed: int,
     progress: Progress,
 ) -> dict[str, AttributeEvidence]:
-    """The evidence of each attribute, from what its attackers said."""
+    """The evidence on each attribute, from the outcomes of its attackers."""
     data = case.original
     others = {q.name: q.attribute for q in case.asks if q.name in data.attribute_names}
     found = {}
@@ -286,15 +208,8 @@ def _figures(
     return found
 
 
-def _distortion(case: _Case) -> Distortion | None:
-    if case.matched is None or not case.matched.same_space:
-        return None
-    test = case.split.test
-    return picture.distortion(case.original.x[test], case.matched.release.x[test])
-
-
 def _notes(
-    case: _Case,
+    case: AuditCase,
     jobs: Jobs,
     proof: Proof | None,
     average: str | None,
@@ -312,22 +227,13 @@ def _notes(
         drawn_here=drawn_here,
     )
     if average is not None:
-        said += (f"predictions are means over the records of one '{average}'",)
+        said += (f"predictions are averaged over the records of one '{average}'",)
     return said if proof is None else said + proof.notes
-
-
-def _tiers(matched: PairedRelease | None, draws: Sequence[PairedRelease]) -> list[str]:
-    """The tiers that an audit can have."""
-    found = ["informed", "linked", *(f"linked{r}" for r in SIZES), "all_rows", "subgroup"]
-    found += [] if matched is None else ["columns", "column"]
-    if matched is not None and matched.same_space:
-        found.append("ignorant")
-    return found + (["repeated"] if draws else [])
 
 
 def _roles(suppress: Iterable[str] | str, preserve: Iterable[str] | str, *, alone: bool) -> Roles:
     named = suppress.strip() if isinstance(suppress, str) else list(suppress)
-    if alone and not named:  # what does my data give away? All that can be measured.
+    if alone and not named:  # no release and no names: measure all attributes of the original
         return Roles((), Roles.of("-", preserve).preserve)
     return Roles.of(named, preserve)
 
@@ -337,31 +243,14 @@ def _seen(x: FloatArray, split: Split, seed: int) -> Seen:
 
 
 def _crossed(matched: PairedRelease | None, before: Seen) -> Seen | None:
-    """The release as a model of the originals sees it."""
+    """The release in the views of the original; None if they have different features."""
     if matched is None or not matched.same_space:
         return None
     return Seen(matched.release.x, before.views)
 
 
-def _mean_of(matched: PairedRelease | None, draws: Sequence[PairedRelease]) -> FloatArray | None:
-    """The mean of several draws of every record."""
-    if matched is None or not draws:
-        return None
-    for other in draws:
-        if other.release.dimension != matched.release.dimension:
-            raise UserError(
-                f"{other.release.name} has {other.release.dimension:,} features and"
-                f" {matched.release.name} {matched.release.dimension:,}; draws are of one kind"
-            )
-    total = matched.release.x.astype(np.float64)
-    for other in draws:
-        total += other.release.x
-    mean: FloatArray = (total / (len(draws) + 1)).astype(np.float32)
-    return mean
-
-
 def _maps(jobs: Jobs, rows: Rows, seed: int) -> dict[str, Any]:
-    """Tasks that draw the maps; without `before` the release is the original itself."""
+    """Tasks that draw the maps; without a release, only that of the original."""
     both = {"original": jobs.after if jobs.before is None else jobs.before}
     if jobs.before is not None:
         both["release"] = jobs.after
@@ -379,7 +268,7 @@ def _map(pictures: Mapping[str, picture.Points], asks: Sequence[Question], rows:
 
 
 def _slices(data: Dataset, others: Mapping[str, Attribute], q: Question) -> dict[str, Attribute]:
-    """Other attributes and the group, to look at parts of the test records."""
+    """The other attributes and the group, which divide the test records into slices."""
     found = {n: a for n, a in others.items() if n != q.name}
     if data.group is not None and data.group != q.name and data.group not in found:
         with suppress_error(UserError):

@@ -1,6 +1,6 @@
-"""What an audit found: figures per attribute, as JSON and as a page. The contract of `audit.json`.
+"""What an audit found, attribute by attribute. This is the contract of `audit.json`.
 
-Accuracies are fractions in 0..1; intervals hold the truth in 95 of 100 audits.
+Accuracies are fractions in 0..1; intervals contain the truth in 95 of 100 audits.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import CertifiedRelease
 from withhold.audit.findings import (
     METADATA,
+    AuditedData,
     Column,
     Copies,
     Distortion,
     Finding,
     Map,
-    Source,
 )
 from withhold.audit.gate import GateResult
 from withhold.certificate.claim_wording import at_most
@@ -30,31 +30,31 @@ from withhold.records.feasibility import Feasibility
 
 
 class Utility(Finding):
-    """What is left to use."""
+    """How useful the release still is."""
 
     distortion: float | None = Field(description="mean distance that a record moved")
-    mnag: float | None = Field(description="mean NAG of the others less that of the suppressed")
+    mnag: float | None = Field(description="mean NAG of the others minus that of the suppressed")
 
 
 class Evidence(Finding):
     """The audit of one release, or of an original alone."""
 
-    version: str = Field("", description="of withhold")
-    made: str = Field("", description="when, in UTC")
-    original: Source
-    release: Source | None
+    version: str = Field("", description="version of withhold")
+    made: str = Field("", description="time of the audit, in UTC")
+    original: AuditedData
+    release: AuditedData | None
     attributes: dict[str, AttributeEvidence]
     feasibility: Feasibility
     distortion: Distortion | None = None
     map: Map | None = None
     gate: GateResult | None = None
     certificate: CertifiedRelease | None = Field(
-        None, description="where the bounds come from, and what they assume"
+        None, description="the source of the bounds, and their assumptions"
     )
     settings: dict[str, Any] = Field(default_factory=dict)
-    seconds: dict[str, float] = Field(default_factory=dict, description="what each part took")
+    seconds: dict[str, float] = Field(default_factory=dict, description="duration of each part")
     columns: tuple[Column, ...] = Field(
-        (), description="every column of the release: attacked or not, and what it tells alone"
+        (), description="every column of the release: whether it was attacked, and what it reveals"
     )
     copies: dict[str, Copies] = Field(
         default_factory=dict, description="records that are (nearly) their originals, by part"
@@ -75,12 +75,12 @@ class Evidence(Finding):
 
     @property
     def suppressed(self) -> dict[str, AttributeEvidence]:
-        """The attributes that should not be readable."""
+        """The attributes that must not be readable."""
         return {n: a for n, a in self.attributes.items() if a.role == "suppress"}
 
     @property
     def mnag(self) -> float | None:
-        """Mean NAG over preserved and unnamed less mean NAG over suppressed; None if undefined."""
+        """Mean NAG of preserved and unnamed minus mean NAG of suppressed; None if undefined."""
         gains = {n: a.nag for n, a in self.attributes.items()}
         leaks = [g for n, g in gains.items() if n in self.suppressed and g is not None]
         useful = [g for n, g in gains.items() if n not in self.suppressed and g is not None]
@@ -91,7 +91,7 @@ class Evidence(Finding):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def utility(self) -> Utility:
-        """What is left to use."""
+        """How useful the release still is."""
         return Utility(
             distortion=None if self.distortion is None else self.distortion.mean, mnag=self.mnag
         )
@@ -99,22 +99,22 @@ class Evidence(Finding):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def verdict(self) -> str:
-        """One sentence on what an attacker gets, and on what none can."""
+        """One sentence on what attackers read, and on what is proved."""
         return "; ".join(self.verdicts)
 
     @property
     def verdicts(self) -> list[str]:
-        """The parts of the verdict, the gravest first."""
+        """The parts of the verdict, most serious first."""
         return [*self.always, self._verdict, *self.lost, *self._certified]
 
     @property
     def always(self) -> list[str]:
-        """What makes a release unfit to leave, whatever a gate asks, in words."""
+        """Findings that always fail the gate, in words."""
         return [*self.left, *self.untouched, *self.unread]
 
     @property
     def left(self) -> list[str]:
-        """Suppressed attributes that are still there as columns, in words."""
+        """Suppressed attributes that the release still contains as columns, in words."""
         said = []
         for column in self.columns:
             for name in (n for n, read in column.tells.items() if read.copy_of):
@@ -129,7 +129,7 @@ class Evidence(Finding):
 
     @property
     def untouched(self) -> list[str]:
-        """Records that are released as they were, in words."""
+        """Records that were released unchanged, in words."""
         return [
             f"{one.copies:,} of {one.records:,} {part} records are released (nearly) unchanged"
             for part, one in self.copies.items()
@@ -138,7 +138,7 @@ class Evidence(Finding):
 
     @property
     def unread(self) -> list[str]:
-        """What the file of the release holds beside values, in words."""
+        """Metadata in the file of the release, in words."""
         found = [c.name.strip("()").split(": ", 1)[-1] for c in self.columns if c.kind == METADATA]
         if not found:
             return []
@@ -146,7 +146,7 @@ class Evidence(Finding):
 
     @property
     def lost(self) -> list[str]:
-        """Attributes that were not to be suppressed and are gone, in words."""
+        """Attributes that were destroyed although they should stay readable, in words."""
         return [
             f"WARNING: {name} ({'preserved' if a.role == 'preserve' else 'unnamed'}) was destroyed:"
             f" read in {100 * a.original.accuracy:.1f} % of the originals and in"
@@ -160,9 +160,9 @@ class Evidence(Finding):
     def _certified(self) -> list[str]:
         """What the certificate adds to the verdict."""
         broken = [
-            f"CONTRADICTION: an attack reads {name} of {100 * a.best.accuracy:.1f} % of single"
-            f" records, certified was {at_most(a.certificate.at_most)} % at most: do not rely on"
-            " the certificate"
+            f"CONTRADICTION: an attack reads {name} from {100 * a.best.accuracy:.1f} % of single"
+            f" records, but the certificate states at most {at_most(a.certificate.at_most)} %: do"
+            " not rely on the certificate"
             for name, a in self.attributes.items()
             if a.certificate is not None and a.contradicted
         ]
@@ -173,14 +173,14 @@ class Evidence(Finding):
         }
         beyond = {n: self.attributes[n].beyond_codes(c.at_most) for n, c in proved.items()}
         more = [
-            "the certificate is about the codes alone: with all columns of the file an attack"
-            f" reads {name} of {100 * self.attributes[name].tiers[tier].accuracy:.1f} %"
+            "the certificate covers only the codes: with all columns of the file an attack reads"
+            f" {name} from {100 * self.attributes[name].tiers[tier].accuracy:.1f} % of records"
             for name, tier in beyond.items()
             if tier is not None
         ]
         proved = {n: c for n, c in proved.items() if beyond[n] is None}
         unproved = [
-            f"nothing is proved of {name} for other people ({a.certificate.groups.reason})"
+            f"nothing is proved about {name} for other people ({a.certificate.groups.reason})"
             for name, a in self.attributes.items()
             if a.certificate is not None
             and a.certificate.stated is None
@@ -189,15 +189,15 @@ class Evidence(Finding):
         proved = {n: c for n, c in proved.items() if c.stated is not None}
         if not proved:
             return [*broken, *more, *unproved]
-        bounds = ", ".join(f"{n} of more than {at_most(c.at_most)} %" for n, c in proved.items())
+        bounds = ", ".join(f"{n} from more than {at_most(c.at_most)} %" for n, c in proved.items())
         one = next(iter(proved.values()))
         doubt = "" if one.checked else ", not checked against the release"
         if self.certificate is not None and self.certificate.signature == "verified":
             says, seal = "certified", "signature checked"
         else:
-            says, seal = "an unsigned certificate says", "give --key to check who says it"
+            says, seal = "an unsigned certificate says", "give --key to verify it"
         counted = [
-            f"{n} of more than {at_most(c.release.one)} %"
+            f"{n} from more than {at_most(c.release.one)} %"
             for n, c in proved.items()
             if c.release is not None and c.recounted is not None
         ]
@@ -214,14 +214,14 @@ class Evidence(Finding):
     @property
     def _verdict(self) -> str:
         if not self.suppressed and self.release is not None:
-            return "nothing was named to be suppressed"
+            return "no attribute to suppress was named"
         leaks = [
             f"{name}: {100 * a.worst:.1f} % (floor {_floor(a)} %{_where(a)})"
             for name, a in (self.suppressed or self.attributes).items()
             if a.readable
         ]
         if leaks and self.release is None:
-            return "the data gives away to an attacker: " + "; ".join(leaks)
+            return "an attacker can read from the data: " + "; ".join(leaks)
         if leaks:
             return "suppressed but still readable by an attacker: " + "; ".join(leaks)
         blind = [n for n, a in (self.suppressed or self.attributes).items() if a.blind]
@@ -230,9 +230,12 @@ class Evidence(Finding):
         if blind:
             return (
                 f"the attackers tried do not read {', '.join(blind)} from the original data either,"
-                " so that they fail on the release shows nothing"
+                " so their failure on the release shows nothing"
             )
-        return "what was suppressed is not distinguishable from the floor by the attackers tried"
+        return (
+            "the suppressed attributes are not distinguishable from the floor by the attackers"
+            " tried"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The contract of `audit.json`."""
@@ -257,7 +260,7 @@ def _floor(a: AttributeEvidence) -> str:
 
 
 def _where(a: AttributeEvidence) -> str:
-    """Which tier it is, where that is not plain: a column, a slice, other records than test."""
+    """Name the tier if it is not a plain one: a column, a slice, or records outside test."""
     if a.worst_tier == "column" and a.column is not None:
         return f"; column '{a.column.column}'"
     if a.worst_tier == "columns":
@@ -266,7 +269,7 @@ def _where(a: AttributeEvidence) -> str:
         return f"; {a.subgroup.value}"
     if a.worst_tier == "all_rows" and a.all_rows is not None:
         part = "all released records" if a.all_rows.part == "all" else f"{a.all_rows.part} records"
-        who = ", for who knows all other labels" if a.all_rows.eliminates else ""
+        who = ", for an attacker who knows all other labels" if a.all_rows.eliminates else ""
         return f"; {part}{who}"
     return ""
 

@@ -1,7 +1,7 @@
-"""The views of a dataset that attackers share: standardised, and reduced to its main directions.
+"""The views of a dataset that attackers share: standardised, and reduced to principal directions.
 
-Fitted on the train part of what is attacked, computed once, and used by every attacker on every
-attribute.
+They are fitted on the train part of the attacked data, computed once, and used by every attacker
+on every attribute.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy.typing as npt
 from withhold.audit.attackers.attacker import FloatArray, ViewName
 
 FloatArray64 = npt.NDArray[np.float64]
-_FAR = 10.0  # deviations
-WIDEST = 256  # directions of the reduced view; data of no more features is taken as it is
+_FAR = 10.0  # standard deviations beyond which values are compressed
+WIDEST = 256  # directions of the reduced view; data with at most as many features is not reduced
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +24,11 @@ class FeatureViews:
 
     mean: FloatArray64  # (d,)
     scale: FloatArray64  # (d,)
-    axes: FloatArray | None  # (d, WIDEST), or None where nothing is reduced
+    axes: FloatArray | None  # (d, WIDEST), or None if nothing is reduced
 
     @classmethod
     def of(cls, x: FloatArray, *, seed: int = 0) -> FeatureViews:
-        """Statistics of records x: (n, d)."""
+        """Fit the views to records x: (n, d)."""
         mean, scale = _standard(x)
         if x.shape[1] <= WIDEST:
             return cls(mean, scale, None)
@@ -42,15 +42,15 @@ class FeatureViews:
         axes = None if name == "standard" else self.axes
         width = len(self.mean) if axes is None else axes.shape[1]
         out: FloatArray = np.empty((len(x), width), np.float32)
-        for start in range(0, len(x), 4096):  # no second copy of everything
+        for start in range(0, len(x), 4096):  # block by block, to avoid a second full copy
             piece = _standardised(x[start : start + 4096], self.mean, self.scale)
             out[start : start + 4096] = piece if axes is None else piece @ axes
         return out
 
 
 def _principal(x: FloatArray, seed: int) -> FloatArray:
-    """The first principal directions (d, WIDEST) of centred x, scaled so that their mean square
-    is one in all: distances keep their proportions, and networks their learning rates."""
+    """The first principal directions (d, WIDEST) of centred x, scaled by one common factor to a
+    mean square of 1: distances keep their proportions, and learning rates still fit."""
     if x.shape[1] <= 2048:
         values, vectors = np.linalg.eigh((x.T @ x) / len(x))
         values, vectors = values[::-1][:WIDEST], vectors[:, ::-1][:, :WIDEST]
@@ -64,29 +64,29 @@ def _principal(x: FloatArray, seed: int) -> FloatArray:
 
 
 def _standard(x: FloatArray) -> tuple[FloatArray64, FloatArray64]:
-    """Mean and deviation without the outermost half per cent on each side.
+    """Mean and standard deviation, with the outermost half per cent on each side clipped.
 
-    One record of 1e12 (a sensor's error, or a release that means to blind its auditor) must not
-    press all others into one point.
+    One record of 1e12 (a sensor's error, or a release that tries to blind its auditor) must not
+    squeeze all others into one point.
     """
     step = max(len(x) // 5000, 1)
     sample = x[::step].astype(np.float64)
     low, high = np.quantile(sample, [0.005, 0.995], axis=0, method="nearest")
     inner = np.clip(sample, low, high)
     mean, scale = inner.mean(axis=0), inner.std(axis=0)
-    # A feature that is the same in nearly all records is measured with the others.
+    # If a feature is constant in nearly all records, use all of its values, unclipped.
     rare = scale <= 1e-7 * np.abs(mean)
     whole, spread = sample.mean(axis=0), sample.std(axis=0)
     mean[rare], scale[rare] = whole[rare], spread[rare]
-    # A feature that never moves in the release says nothing; do not blow up its rounding. What
-    # rounding is depends on the feature alone: a small one beside large ones may hold the leak.
+    # A constant feature reveals nothing; do not magnify its rounding errors. The threshold is
+    # relative to the feature itself: a small feature among large ones may hold the leak.
     scale[scale <= 1e-7 * np.abs(mean)] = 1.0
     return mean, scale
 
 
 def _standardised(x: FloatArray, mean: FloatArray64, scale: FloatArray64) -> FloatArray:
-    """(x - mean) / scale, and beyond _FAR only as the logarithm: order is kept, outliers do not
-    drown the rest."""
+    """(x - mean) / scale, growing only as a logarithm beyond _FAR. This keeps the order, and
+    outliers do not dominate."""
     z = (x - mean) / scale
     size = np.abs(z)
     far = size > _FAR

@@ -1,4 +1,4 @@
-"""What evidence is made of: a tier, a rung of the ladder, a slice, a source, a picture."""
+"""The pieces of evidence: tiers, rungs of the ladder, slices, columns, copies, pictures."""
 
 from __future__ import annotations
 
@@ -8,90 +8,90 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.audit.metrics import Interval, Score
 
-METADATA = "metadata of the file"  # the kind of a column that is none
+METADATA = "metadata of the file"  # the kind of a `Column` that stands for file metadata
 
 
 class Finding(BaseModel):
-    """A frozen piece of evidence; reading one leaves out what it does not know."""
+    """A frozen piece of evidence. Reading one from JSON ignores unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class Tier(Score):
-    """What one tier of attacker read, and which attacker that was."""
+    """The score of one tier, and its attacker."""
 
     attacker: str
 
 
 class Linked(Finding):
-    """`records` of one person at once: right about `accuracy` of the bundles drawn."""
+    """The attacker sees `records` records of one person; `accuracy` is over the bundles drawn."""
 
-    records: int = Field(description="how many records of one person are put together")
-    people: int = Field(description="how many people have that many records in the test part")
-    floor: float = Field(0.0, description="the best guess of a bundle from the preserved labels")
+    records: int = Field(description="number of records of one person in a bundle")
+    people: int = Field(description="number of people with that many records in the test part")
+    floor: float = Field(0.0, description="the best guess for a bundle from the preserved labels")
     accuracy: float
     ci: Interval
     least: float = Field(description="the accuracy is above this with 99.5 % confidence")
 
 
 class Wider(Finding):
-    """What was read beside the test part's features: accuracy, and the floor that it has."""
+    """What was read from other records or columns than the features of the test part."""
 
     records: int
     accuracy: float
     ci: Interval
     least: float = Field(
-        description="the accuracy is above this; all looks of this kind share 99.5 % confidence"
+        description="the accuracy is above this; all tests of this kind share 99.5 % confidence"
     )
-    floor: float = Field(description="the best guess of the same records without the release")
+    floor: float = Field(description="the best guess for the same records without the release")
     attacker: str
 
     @property
     def sure(self) -> bool:
-        """Whether it is surely above its floor."""
+        """Whether the accuracy is surely above the floor."""
         return self.least > self.floor
 
 
 class AllRows(Wider):
-    """Cross-fitted attackers on every released record, train and validation too.
+    """Cross-fitted attackers on every released record, including train and validation.
 
-    The figure is of the part that is read most surely: `part` names it, `parts` has them all.
+    The figures are those of the part that attackers read most surely (`part`); `parts` has all.
     """
 
     part: str
     parts: dict[str, Wider] = Field(default_factory=dict)
     elimination: dict[str, Wider] = Field(
         default_factory=dict,
-        description="by part: who knows all other labels names the class that a code lacks",
+        description="by part: an attacker who knows all other labels names the class a code lacks",
     )
 
     @property
     def eliminates(self) -> bool:
-        """Whether the figure is that of somebody who knows all other labels."""
+        """Whether the figure is that of an attacker who knows all other labels."""
         return self.attacker == "elimination"
 
 
 class ColumnRead(Wider):
-    """What one column of the release tells of an attribute."""
+    """What one column of the release reveals of an attribute."""
 
     column: str
     copy_of: bool = Field(False, description="whether each value stands for one class")
     tells: bool = Field(
-        False, description="whether it surely moves the odds, even where no guess gets better"
+        False, description="whether it surely changes the odds, even if no guess improves"
     )
-    bits: float = Field(0.0, description="gain of the guess in log2 probability of the truth")
+    bits: float = Field(0.0, description="gain in log2 probability of the truth")
 
 
 class SliceRead(Wider):
-    """Some of the released records, of which more is read than of the others."""
+    """A slice of the released records that attackers read better than the others."""
 
     by: str = Field(description="how the records were found")
     value: str
-    share: float = Field(description="of all records")
+    share: float = Field(description="share of all records")
 
 
 class Column(Finding):
-    """One column of the release, and what it tells alone."""
+    """One column of the release, and what it reveals alone."""
 
     name: str
     kind: str
@@ -104,15 +104,15 @@ class Copies(Finding):
     """Released records of one part that are (nearly) their originals."""
 
     records: int
-    copies: int = Field(description="so near to their originals that nothing else is as near")
+    copies: int = Field(description="nearly equal to their original, and to no other original")
     share: float
-    expected: float = Field(description="the share that changes as large as the others' explain")
-    reidentified: float = Field(description="the share whose nearest original is their own")
+    expected: float = Field(description="the share of copies that small changes would explain")
+    reidentified: float = Field(description="the share with their own original as the nearest")
     found: bool = Field(description="whether there are surely more copies than expected")
 
 
 class Rung(Finding):
-    """One attacker of the ladder: how it did on val, where the best is chosen, and on test."""
+    """One attacker of the ladder: its results on val, where the best is chosen, and on test."""
 
     attacker: str
     val_accuracy: float | None = None
@@ -124,7 +124,7 @@ class Rung(Finding):
 
 
 class Slice(Finding):
-    """The informed attacker on some of the test records: those where `by` is `value`."""
+    """The informed attacker on the test records for which `by` is `value`."""
 
     by: str
     value: str
@@ -134,7 +134,7 @@ class Slice(Finding):
     ci: Interval
 
 
-class Source(Finding):
+class AuditedData(Finding):
     """A file or dataset that was audited."""
 
     name: str
@@ -142,7 +142,7 @@ class Source(Finding):
     features: int
     sha256: str
     sha256_of: Literal["file", "values"] = Field(
-        "values", description="of the file, as sha256sum prints it, or of the values in memory"
+        "values", description="hash of the file, as sha256sum prints it, or of values in memory"
     )
 
 
@@ -150,13 +150,13 @@ class Distortion(Finding):
     """How far test records moved: Euclidean distances between original and release."""
 
     mean: float
-    relative: float = Field(description="mean distance over the mean distance from the centre")
+    relative: float = Field(description="mean distance / mean distance of originals to the centre")
     edges: tuple[float, ...] = Field(description="edges of the histogram's bins")
     counts: tuple[int, ...] = Field(description="test records in each bin")
 
 
 class Map(Finding):
-    """Two flat pictures (t-SNE) of the same test records: for the eye, not for the verdict."""
+    """Two maps (t-SNE) of the same test records, for illustration only."""
 
     original: tuple[tuple[float, float], ...]
     release: tuple[tuple[float, float], ...] | None

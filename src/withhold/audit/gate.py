@@ -1,18 +1,18 @@
-"""The gate: `speaker>floor+2; digit<95` fails an audit that found more, or less, than wanted.
+"""The gate: `speaker>floor+2; digit<95` fails an audit with a higher or a lower figure.
 
-One condition is NAME[@WHAT] OP VALUE. An audit FAILS where a condition holds.
+A condition is NAME[@WHAT] OP VALUE. An audit FAILS if a condition holds.
 
-    NAME   an attribute, or a joint one as it was given (`gender,accent`)
+    NAME   an attribute, or a joint attribute (`gender,accent`)
     WHAT   ignorant, informed, linked, linked5, linked20, repeated, worst; or all_rows, columns,
            column, subgroup; or bits, nag, balanced; or certificate, the bound on every attacker
     OP     > >= < <=
     VALUE  a number in points (percent; bits for bits), or floor, majority, original with + or -
 
-Without WHAT, > asks for the highest of all tiers: any leak is one. < asks for the informed figure:
-what is left for those who train on the release. A release that still contains a suppressed
-attribute as a column, or records as they were, fails whatever the conditions ask.
+Without WHAT, > tests the worst tier: any leak counts. < tests the informed figure: what a model
+trained on the release can use. A release that still contains a suppressed attribute as a column, or
+unchanged records, always fails.
 
-A condition with > also fails where the verdict on its attribute is "blind": the attackers do not
+A condition with > also fails if the verdict on its attribute is "blind": the attackers do not
 read it from the original either, so their failure on the release proves nothing. Only a condition
 on the certificate can pass then.
 """
@@ -59,13 +59,13 @@ class Condition(BaseModel):
 
 
 class Checked(BaseModel):
-    """A condition and what was found."""
+    """A condition and its result."""
 
     model_config = ConfigDict(frozen=True)
 
     condition: str
     failed: bool
-    found: float | None = Field(description="in points; null where it was not measured")
+    found: float | None = Field(description="in points; null if it was not measured")
     limit: float
     said: str
 
@@ -85,7 +85,7 @@ class GateResult(BaseModel):
 
 
 def parse_gate(text: str | Iterable[str], known: Iterable[str]) -> tuple[Condition, ...]:
-    """The conditions of an expression (or several), its names checked against `known`."""
+    """Parse one or several expressions; attribute names must be in `known`."""
     pieces = [text] if isinstance(text, str) else [str(t) for t in text]
     conditions = [p.strip() for piece in pieces for p in piece.split(";") if p.strip()]
     if not conditions:
@@ -94,7 +94,7 @@ def parse_gate(text: str | Iterable[str], known: Iterable[str]) -> tuple[Conditi
 
 
 def require_measured(conditions: Iterable[Condition], tiers: Iterable[str]) -> None:
-    """Refuse a condition on a tier that this audit will not have, before it is run."""
+    """Refuse a condition on a tier that this audit will not measure, before it runs."""
     able = list(tiers)
     for condition in conditions:
         tier = condition.what in ("ignorant", "repeated") or condition.what.startswith("linked")
@@ -112,10 +112,10 @@ def check_gate(
     *,
     alone: bool = False,
 ) -> GateResult:
-    """Check the conditions against what an audit found.
+    """Check the conditions against the evidence.
 
-    `always` are findings, in words, that fail whatever the conditions ask. `alone` says that the
-    audit had no release, only the original.
+    `always` are findings, in words, that always fail. `alone` says that the audit had only the
+    original and no release.
     """
     checked = tuple(_check(c, attributes[c.attribute], alone=alone) for c in conditions)
     checked += tuple(
@@ -167,7 +167,7 @@ def _check(condition: Condition, a: AttributeEvidence, *, alone: bool) -> Checke
     found, where = _found(condition, a)
     scale = 1.0 if condition.what == "bits" else 100.0
     limit = scale * float(_base(condition, a, where)) + condition.offset
-    if found is None:  # a gate that cannot be checked does not open
+    if found is None:  # a condition that cannot be checked fails
         said = f"{condition.text}: cannot be checked: {where}"
         return Checked(condition=condition.text, failed=True, found=None, limit=limit, said=said)
     failed = _OPS[condition.op](found, limit)
@@ -214,7 +214,7 @@ def _base(condition: Condition, a: AttributeEvidence, tier: str) -> float:
 
 
 def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, str]:
-    """The figure in points, and which one it is; or None, and why there is none."""
+    """The figure in points and its name; or None and the reason."""
     what = condition.what
     if what == "worst":
         return 100 * a.worst, a.worst_tier
@@ -224,7 +224,7 @@ def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, st
         return 100 * a.informed.balanced_accuracy, "informed, balanced"
     if what == "nag":
         if a.nag is None:
-            return None, "NAG is undefined where the original is not read above the majority"
+            return None, "NAG is undefined if the original is not read above the majority"
         return 100 * a.nag, "nag"
     if what == "certificate":
         return _bound(condition.attribute, a)
@@ -238,20 +238,20 @@ def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, st
 
 
 def _bound(name: str, a: AttributeEvidence) -> tuple[float | None, str]:
-    """The certified bound, where it can be relied on: that of these rows, if there is one."""
+    """The certified bound (for these rows, if there is one); or None and why not to rely on it."""
     if a.certificate is None:
-        return None, f"there is no certificate of '{name}'; give one with --certificate"
+        return None, f"there is no certificate for '{name}'; give one with --certificate"
     if not a.certificate.checked:
         return None, "the certificate was not checked against the release"
     if not a.certificate.reliable:
         return None, "the certificate is unsigned; give --key or the bundle"
     bound = a.certificate.of_these_rows
     if bound is None:
-        return None, f"the certificate proves nothing of '{name}' for other people"
+        return None, f"the certificate proves nothing about '{name}' for other people"
     more = a.beyond_codes(bound)
     if more is not None:
         return None, (
-            f"the certificate is about the codes alone, and this file tells more: tier '{more}'"
+            f"the certificate covers only the codes, and this file reveals more: tier '{more}'"
             f" reads {100 * a.tiers[more].accuracy:.2f} %"
         )
     if a.best.ci[0] > bound:

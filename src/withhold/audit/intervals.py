@@ -1,4 +1,4 @@
-"""Intervals of 95 %: of a share in closed form, of anything else by resampling units."""
+"""95 % intervals: of a share in closed form, of anything else by resampling units."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from scipy.stats import t as student
 FloatArray = npt.NDArray[np.float64]
 _MANY = 2000
 _HANDFUL = 8
-SURE = 0.995  # the confidence with which a finding is called readable
+SURE = 0.995  # the confidence at which a finding is called readable
 Z_95, Z_995 = 1.959963985, 2.575829304  # two-sided 95 %, one-sided 99.5 %
 
 
 def wilson(right: float, n: float, *, z: float = Z_95) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share: sound at 0 and 1, where the normal one has no width."""
+    """The 95 % Wilson interval of a share; at 0 and 1 the normal interval would have no width."""
     if n == 0:
         return (0.0, 1.0)
     p = right / n
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    # At 0 and 1 the share is an end of its interval, but rounding may put it just outside.
+    # At 0 and 1 the share is an end of the interval, but rounding may put it just outside.
     return (float(min(max(centre - half, 0.0), p)), float(max(min(centre + half, 1.0), p)))
 
 
@@ -33,13 +33,13 @@ def share(
     *,
     level: float = SURE,
 ) -> tuple[float, tuple[float, float], float]:
-    """A share of records, its 95 % interval, and what it exceeds with confidence `level`.
+    """A share of records, its 95 % interval, and its lower bound at confidence `level`.
 
-    Records alone: Wilson. With `units` (a person per record) the records of one person are not
-    independent: Wilson for the number of independent records that would vary as much between
-    people, n_eff = p (1 - p) / V with V = k/(k-1) sum_k (hits_k - p size_k)² / n² over k people,
-    and Student's t with k - 1 degrees of freedom for the normal. Never narrower than by record.
-    Resampling people instead is too sure of itself where there are few of them.
+    Without `units`, this is the Wilson interval. With `units` (a person per record) the records of
+    one person are not independent. The Wilson interval then uses the effective sample size
+    n_eff = p (1 - p) / V with V = k/(k-1) sum_k (hits_k - p size_k)² / n² over k people, and
+    Student's t with k - 1 degrees of freedom in place of the normal. The interval is never
+    narrower than the one by record. Resampling people would be overconfident for few people.
     """
     n = len(right)
     value = float(right.mean()) if n else float("nan")
@@ -51,15 +51,15 @@ def share(
     size = np.bincount(member).astype(float)
     hits = np.bincount(member, weights=right)
     people = len(size)
-    if people == 1:  # one person says nothing of others
+    if people == 1:  # one person says nothing about others
         return value, (0.0, 1.0), 0.0
     spread = people / (people - 1) * np.square(hits - value * size).sum() / n**2
     if spread > 0:
-        # Of a handful of people the spread is a guess too: they count as one finding each.
+        # With a handful of people the spread is itself uncertain: count each person once.
         most = float(people) if people < _HANDFUL else float(n)
         independent = min(value * (1 - value) / spread, most)
         z95, z_level = (float(student.ppf(p, people - 1)) for p in (0.975, level))
-    else:  # nothing varies between people: as many findings as people
+    else:  # people do not differ: count each person once
         independent, z95 = float(people), Z_95
     wide = wilson(value * independent, independent, z=z95)
     sure = wilson(value * independent, independent, z=z_level)[0]
@@ -71,7 +71,7 @@ def resamples(
 ) -> Iterator[npt.NDArray[np.float32]]:
     """Blocks of bootstrap weights (b, n): how often each record is in each of `draws` resamples.
 
-    Records are drawn with replacement; with `units`, whole units are.
+    Records are drawn with replacement; with `units`, whole units are drawn.
     """
     rng = np.random.default_rng([seed, 0xB008])
     member = None if units is None else np.unique(units, return_inverse=True)[1]
@@ -79,7 +79,7 @@ def resamples(
     block = max(min(draws, 8_000_000 // max(n, 1)), 1)
     for start in range(0, draws, block):
         count = min(block, draws - start)
-        if size > _MANY:  # independent counts, which are quicker, and as many in all but for a hair
+        if size > _MANY:  # Poisson counts are quicker, and their total is nearly the same
             drawn = rng.poisson(1.0, size=(count, size)).astype(np.float32)
         else:
             drawn = rng.multinomial(size, np.full(size, 1 / size), size=count).astype(np.float32)
@@ -87,15 +87,16 @@ def resamples(
 
 
 def hull(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    """The smallest interval that holds both."""
+    """The smallest interval that contains both."""
     return (min(a[0], b[0]), max(a[1], b[1]))
 
 
 def shared(looks: int) -> float:
-    """The level of each of several looks that raise a false alarm no oftener than one look does."""
+    """The level for each of several tests, so that together they keep confidence `SURE`
+    (Bonferroni)."""
     return 1 - (1 - SURE) / max(looks, 1)
 
 
 def exact_least(right: int, n: int, level: float) -> float:
-    """What a share exceeds with confidence `level`, exactly (Clopper and Pearson): for few."""
+    """The exact lower bound of a share at confidence `level` (Clopper and Pearson)."""
     return float(beta.ppf(1 - level, right, n - right + 1)) if right else 0.0

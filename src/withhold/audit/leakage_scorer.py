@@ -1,4 +1,4 @@
-"""A quick estimate of what a release tells, as a scorer for scikit-learn's searches."""
+"""A quick estimate of what a release reveals, as a scorer for scikit-learn's searches."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ _LEAST = 20
 
 
 def leakage_scorer(attribute: str | None = None, *, seed: int = 0) -> LeakageScorer:
-    """A scorer of how little a release tells of `attribute`: 0 at best, -0.3 where it tells a lot.
+    """A scorer of how little a release reveals of `attribute`: 0 is best, -0.3 is a large leak.
 
-    For `GridSearchCV`, `cross_validate` and the like, of a `Suppressor` or a `Pipeline` with one.
-    The labels come from the `attributes` that metadata routing passes on; without a name, from `y`.
+    Use it in `GridSearchCV`, `cross_validate` and the like, with a `Suppressor` or a `Pipeline`
+    that contains one. The labels come from the `attributes` that metadata routing passes; without
+    a name they come from `y`.
 
     Notes
     -----
-    The score of a fold is minus max(0, a - m): the released fold is cut into halves, two small
-    attackers (logistic regression, a forest) learn each half and answer the other; a is the
-    accuracy of the better one, m that of always naming the commonest class.
+    The score of a fold is -max(0, a - m). The released fold is cut into halves; two small attackers
+    (logistic regression, a forest) learn one half and predict the other, both ways. a is the
+    accuracy of the better attacker, m that of always naming the commonest class.
 
-    This is an estimate to choose settings by, and not an audit. Its attackers are weak, see one
-    fold, and know nothing of people, other columns or several records. A score of 0 does not mean
-    that nothing leaks. Run `withhold.audit` on the release of the settings that were chosen.
+    This is an estimate for choosing settings, not an audit. Its attackers are weak, see one fold,
+    and ignore people, other columns and linked records. A score of 0 does not mean that nothing
+    leaks. Run `withhold.audit` on the release with the chosen settings.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def leakage_scorer(attribute: str | None = None, *, seed: int = 0) -> LeakageSco
 
 
 class LeakageScorer:
-    """What `leakage_scorer` makes: call it with a fitted estimator, features and labels."""
+    """The result of `leakage_scorer`: call it with a fitted estimator, features and labels."""
 
     def __init__(self, attribute: str | None = None, seed: int = 0) -> None:
         self.attribute, self.seed = attribute, seed
@@ -76,7 +77,7 @@ class LeakageScorer:
         return f"leakage_scorer({self.attribute!r}, seed={self.seed})"
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Ask for `attributes`, which have the labels."""
+        """Request `attributes`, which contain the labels."""
         request = MetadataRequest(owner=self)
         if self.attribute is not None:
             request.score.add_request(param="attributes", alias=True)
@@ -90,7 +91,7 @@ class LeakageScorer:
         elif attributes is None:
             raise UserError(
                 f"the labels of '{self.attribute}' were not passed to the scorer, and y is not"
-                " taken for them: call sklearn.set_config(enable_metadata_routing=True) and pass"
+                " used instead: call sklearn.set_config(enable_metadata_routing=True) and pass"
                 " attributes=frame (in params= of cross_validate, or to the fit of a search)"
             )
         else:
@@ -98,12 +99,12 @@ class LeakageScorer:
             name, labels = self.attribute, frame
         found = Dataset.from_arrays(x, labels, name="the attributes").attribute(name)
         if found.multilabel:
-            raise UserError(f"'{name}' has several labels a record; score one of them at a time")
+            raise UserError(f"'{name}' has several labels per record; score one of them at a time")
         return found.codes
 
 
 def _released(estimator: Any, X: Any) -> Any:
-    """What leaves the house: the output of the suppressor, also amid a longer pipeline."""
+    """The output of the suppressor, which may be in the middle of a pipeline."""
     if isinstance(estimator, Pipeline):
         places = [i for i, (_, step) in enumerate(estimator.steps) if hasattr(step, "bundle_")]
         if places:
@@ -117,9 +118,9 @@ def _released(estimator: Any, X: Any) -> Any:
 
 
 def _excess(x: npt.NDArray[np.float32], codes: Rows, seed: int) -> float:
-    """Accuracy of the better attacker above that of naming the commonest class."""
+    """Accuracy of the better attacker minus that of naming the commonest class."""
     rng = np.random.default_rng([seed, 0x1EA7])
-    # Every other record of each class, in random order: halves that have the same classes.
+    # Take every other record of each class, in random order, so that both halves have all classes.
     first = np.zeros(len(codes), bool)
     first[np.lexsort((rng.random(len(codes)), codes))[::2]] = True
     attackers = [

@@ -1,4 +1,4 @@
-"""`linked`: the attacker knows that r records are of one person, and adds up what each says."""
+"""`linked`: the attacker knows that r records are of one person, and combines their scores."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from withhold.records.attribute import Attribute
 Rows = npt.NDArray[np.int64]
 SIZES = (5, 20, 50)
 _BUNDLES = 2000
-_PEOPLE = 5  # fewer say nothing of people
-_AGREE = 0.98  # of the records of a person; a label in fifty may be a mistake
-_IDENTITIES = 10  # classes from which an attribute may be who somebody is
+_PEOPLE = 5  # the fewest people that allow a statement about people
+_AGREE = 0.98  # share of records with their person's label; one label in fifty may be a mistake
+_IDENTITIES = 10  # an attribute with at least as many classes may be the identity
 
 
 def linked(
@@ -28,21 +28,21 @@ def linked(
     told: FloatArray | None = None,
     sizes: tuple[int, ...] = SIZES,
 ) -> tuple[dict[str, Linked], str]:
-    """The accuracy over bundles of r test records of one person, for each r that test allows.
+    """The accuracy on bundles of r test records of one person, for each r that test allows.
 
-    argmax_s log π_s + sum_i (log p(s | x_i) - log π_s): the records are taken as independent given
-    the person, and the prior is counted once. Without `people` an attribute of many classes is
-    taken for the person. `told` is log P(s | preserved labels) of the same records: what whoever
-    has only these makes of a bundle is its floor. Also why there are none, where there are none.
+    The guess is argmax_s log π_s + sum_i (log p(s | x_i) - log π_s): records are taken as
+    independent given the person, and the prior counts once. Without `people`, an attribute with
+    many classes is taken as the person. `told` is log P(s | preserved labels) of the same records;
+    a guess from it alone gives the floor. The second result says why nothing was measured.
     """
     if truth.multilabel:
-        return {}, "linked records are not defined for several labels at once"
+        return {}, "an attribute of several labels per record has no linked tier"
     if people is None and len(truth.classes) < _IDENTITIES:
         return {}, "no column says which records are of one person; name it with --group"
     who = truth.codes if people is None else people
     label, agree = _labels(truth.codes, who)
     if agree < _AGREE:
-        return {}, "differs between the records of one person, so linking them tells no more"
+        return {}, "it differs between the records of one person, so linking them adds nothing"
     found: dict[str, Linked] = {}
     for r in sizes:
         bundles, owner = _bundles(who, r, seed)
@@ -55,8 +55,8 @@ def linked(
             guess = _guess(told, log_prior, bundles)
             floor = max(floor, float((guess == label[bundles[:, 0]]).mean()))
         accuracy, ci, least = share(right, owner)
-        # Bundles share records, and so say less than their number: a mean over all of them is as
-        # sure as one over those that share none (Hoeffding), and of these there are few.
+        # Bundles share records, so they are not independent. The mean over all bundles is only as
+        # certain as the mean over disjoint ones (Hoeffding), and there are few of those.
         apart = int((np.unique(who, return_counts=True)[1] // r).sum())
         ci = hull(ci, wilson(accuracy * apart, apart))
         least = min(least, wilson(accuracy * apart, apart, z=Z_995)[0])
@@ -68,16 +68,20 @@ def linked(
             ci=ci,
             least=least,
         )
-    few = f"fewer than {_PEOPLE} people have {sizes[0]} records in the test part, or all are alike"
+    few = (
+        f"fewer than {_PEOPLE} people have {sizes[0]} records in the test part, or all have one"
+        " class"
+    )
     why = "" if found else few
     return found, why
 
 
 def _bundles(who: Rows, r: int, seed: int) -> tuple[Rows, Rows]:
-    """Disjoint bundles (b, r) of records of one person, from several shuffles; and whose they are.
+    """Bundles (b, r) of records of one person, and the person of each bundle.
 
-    Whoever has more records gives more bundles, so that a class that is common among records is as
-    common among bundles, and the floor means the same; each person gives one at least.
+    Bundles of one shuffle are disjoint; there are several shuffles. A person with more records
+    gives more bundles, at least one, so that classes are as common among bundles as among records
+    and the floor has the same meaning.
     """
     rng = np.random.default_rng([seed, 0x11, r])
     able = [np.flatnonzero(who == p) for p in np.unique(who)]
@@ -95,14 +99,14 @@ def _bundles(who: Rows, r: int, seed: int) -> tuple[Rows, Rows]:
 
 
 def _guess(log_p: FloatArray, log_prior: FloatArray, bundles: Rows) -> Rows:
-    """The likeliest class of each bundle, its records taken as independent given the person."""
+    """The likeliest class of each bundle if records are independent given the person."""
     evidence = log_p - log_prior
     pieces = np.array_split(bundles, max(len(bundles) // 256, 1))
     return np.concatenate([(evidence[p].sum(axis=1) + log_prior).argmax(axis=1) for p in pieces])
 
 
 def _labels(codes: Rows, people: Rows) -> tuple[Rows, float]:
-    """The commonest label of each record's person, and how many records carry it."""
+    """The commonest label of each record's person, and the share of records that have it."""
     _, member = np.unique(people, return_inverse=True)
     table = np.zeros((int(member.max()) + 1, int(codes.max()) + 1), np.int64)
     np.add.at(table, (member, codes), 1)

@@ -1,4 +1,4 @@
-"""From what attackers said of one attribute to its evidence."""
+"""Turn the outcomes of the attackers on one attribute into its evidence."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def measure(
     certificate: Certified | None = None,
     wider: Mapping[str, Any] | None = None,
 ) -> AttributeEvidence:
-    """Choose on val, measure on test, tier by tier.
+    """For each tier, choose an attacker on val and measure it on test.
 
-    `outcomes` are of attackers on the release; `models` of models of the originals, on originals
-    and (`also`) on the release; with no models the release is the original itself. `repeated` are
-    of attackers on several draws; `certificate` is what is proved of it; `wider` what was found in
-    other columns and other records than the test part's features.
+    outcomes: attackers on the release. models: models of the originals, on the originals and
+    (`also`) on the release; empty if the audit has only the original. repeated: attackers on
+    several draws. certificate: what is proved. wider: findings in other columns and other records
+    than the features of the test part.
     """
     attribute, parts = question.attribute, question.parts
     val, test = attribute.rows(parts.val), attribute.rows(parts.test)
@@ -62,7 +62,7 @@ def measure(
     original, ignorant, model_rungs = informed, None, []
     if models:
         known = [Reading.of(o, val) for o in models]
-        # An ignorant attacker has no labels of the release: the choice is made on originals.
+        # An ignorant attacker has no labels of the release, so it is chosen on the originals.
         raw = max(known, key=lambda r: (r.val_accuracy, -r.val_spent))
         choice = Chosen(raw, raw)
         original = tier(raw.test, choice, raw.test)
@@ -109,7 +109,7 @@ def measure(
 def asked(
     name: str, model: Prediction, x: FloatArray, new: FloatArray | None, parts: AttackParts
 ) -> Outcome:
-    """The outcome of a model that somebody else trained on the originals."""
+    """The outcome of a given model of the originals."""
     also = None if new is None else model.logits(new[parts.test])
     return Outcome(name, model.logits(x[parts.val]), model.logits(x[parts.test]), also, None, 0.0)
 
@@ -117,7 +117,7 @@ def asked(
 def guesses(
     attribute: Attribute, given: Sequence[Attribute], parts: AttackParts
 ) -> FloatArray | None:
-    """log P(s | preserved labels) of every test record, from a smoothed table of train and val."""
+    """log P(s | preserved labels) for every test record, from a smoothed table of train and val."""
     if attribute.multilabel or not given:
         return None
     code = joint(given) + 1  # 0 where a label is missing
@@ -143,12 +143,12 @@ def floor(attribute: Attribute, given: Sequence[Attribute], parts: AttackParts) 
     seen = table.sum(axis=1) > 0
     guess[: len(table)][seen] = table[seen].argmax(axis=1)
     known = test.codes >= 0
-    # A sparse table can do worse than the majority; somebody who guesses would then ignore it.
+    # A sparse table can do worse than the majority; an attacker would then ignore it.
     return max(float((guess[code[parts.test]][known] == test.codes[known]).mean()), test.majority)
 
 
 def _right(log_p: FloatArray, truth: Attribute) -> npt.NDArray[np.bool_]:
-    """Which records were named rightly; of several labels, all of them."""
+    """Whether each record is predicted correctly; for multi-label, whether all its labels are."""
     if truth.multilabel:
         wrong = ((log_p > 0) != (truth.codes == 1)) & (truth.codes >= 0)
         return np.asarray(~wrong.any(axis=1))

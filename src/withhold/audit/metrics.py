@@ -1,4 +1,4 @@
-"""How well an attacker did: figures on held-out records, with intervals."""
+"""The figures of an attacker on held-out records, with intervals."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ FloatArray = npt.NDArray[np.float32]
 Weights = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 Interval = tuple[float, float]
-# One figure of one attacker: from weights (b, n) of the records to the b values it takes.
+# One figure of one attacker: maps weights (b, n) of the records to b values.
 Metric = Callable[[Weights], npt.NDArray[np.float64]]
 
 
 class Score(BaseModel):
-    """Figures of one attacker on labelled test records; None where a figure has no meaning."""
+    """Figures of one attacker on labelled test records; None if a figure is not defined."""
 
     model_config = ConfigDict(frozen=True)
 
     accuracy: float
     ci: Interval = Field(description="95 % interval of the accuracy")
     least: float = Field(description="the accuracy is above this with 99.5 % confidence")
-    balanced_accuracy: float = Field(description="mean over classes of the share found")
+    balanced_accuracy: float = Field(description="mean recall over classes")
     f1: float | None = Field(None, description="macro F1; multi-label at probability 0.5")
     auc: float | None = Field(None, description="max(AUC, 1 - AUC), two classes")
-    top5: float | None = Field(None, description="truth among the five likeliest, from 10 classes")
+    top5: float | None = Field(None, description="truth among the five likeliest; 10+ classes")
     cmap: float | None = Field(None, description="macro mean average precision, multi-label")
-    bits: float = Field(0.0, description="H(S) less the cross-entropy, in bits, at least 0")
+    bits: float = Field(0.0, description="H(S) minus the cross-entropy, in bits, at least 0")
     intervals: dict[str, Interval] = Field(
         default_factory=dict, description="95 % intervals of the other figures, by bootstrap"
     )
@@ -52,11 +52,10 @@ def score(
 ) -> Score:
     """Score (n, k) log-probabilities (multi-label: log odds) against the labels of the n records.
 
-    Missing labels are left out. `units` names the person of each record: intervals then resample
-    people. `surest` has the log-probabilities that bits are counted from, where another attacker
-    is the less surprised one, and `seen` the classes that train had: records of others cannot be
-    named, and would cost all the bits that the rest gave. Multi-label: accuracy is the share of
-    labels right at probability 0.5.
+    Missing labels are left out. units: the person of each record; intervals then resample people.
+    surest: the log-probabilities for the bits, if another attacker has a lower cross-entropy.
+    seen: the classes in train; records of other classes do not count in the bits, because nobody
+    can name them. For multi-label, accuracy is the share of labels right at probability 0.5.
     """
     known = truth.known
     sure = log_p[known] if surest is None else surest[known]
@@ -82,7 +81,7 @@ def score(
 
 
 def accuracy(log_p: FloatArray, truth: Attribute) -> tuple[float, Interval]:
-    """The accuracy alone with its interval by record: what the rungs of a ladder show."""
+    """The accuracy and its interval by record, for the rungs of a ladder."""
     known = truth.known
     if truth.multilabel:
         value, ci, _ = label_share(log_p[known], truth.codes[known], None)
@@ -92,7 +91,7 @@ def accuracy(log_p: FloatArray, truth: Attribute) -> tuple[float, Interval]:
 
 
 def entropy_bits(truth: Attribute) -> float:
-    """H(S) of the labelled records in bits; of a multi-label attribute the mean over labels."""
+    """H(S) of the labelled records in bits; for multi-label, the mean over labels."""
     if truth.multilabel:
         found = [
             row_entropy(np.array([[(c == 0).sum(), (c == 1).sum()]]))[0] for c in truth.codes.T
@@ -102,7 +101,7 @@ def entropy_bits(truth: Attribute) -> float:
 
 
 def cross_entropy_bits(log_p: FloatArray, truth: Attribute) -> float:
-    """Mean -log2 p(truth) over labelled records; of a multi-label attribute over labels."""
+    """Mean -log2 p(truth) over labelled records; for multi-label, over all labels."""
     known = truth.known
     log_p, codes = log_p[known], truth.codes[known]
     if not len(codes):
@@ -124,7 +123,7 @@ def _class_metrics(
     guess = log_p.argmax(axis=1)
     right = guess == codes
     rows = np.arange(n)
-    # (n, k) with one entry a record, so that sums per class cost n and not n * k.
+    # Sparse (n, k) with one entry per record: sums per class cost n, not n * k.
     truth = sparse.csr_array((np.ones(n, np.float32), (rows, codes)), shape=(n, classes))
     named = sparse.csr_array((np.ones(n, np.float32), (rows, guess)), shape=(n, classes))
     hit = sparse.csr_array((right.astype(np.float32), (rows, codes)), shape=(n, classes))
@@ -155,7 +154,7 @@ def _class_metrics(
 
 
 def folded_auc(scores: FloatArray, codes: IntArray) -> Metric:
-    """max(AUC, 1 - AUC): whoever reads a binary attribute the wrong way round turns it about."""
+    """max(AUC, 1 - AUC): an attacker who is wrong more often than right inverts the answer."""
     levels, place = np.unique(scores, return_inverse=True)
     starts = np.flatnonzero(np.diff(np.sort(place), prepend=-1))
     order = np.argsort(place, kind="stable")
@@ -216,12 +215,12 @@ def _label_metrics(logits: FloatArray, codes: IntArray, sure: FloatArray) -> dic
 
 
 def average_precision(scores: FloatArray, codes: IntArray) -> Metric:
-    """sum over positives of the precision at their rank; equal scores share one rank."""
+    """Mean over positives of the precision at their rank; equal scores share one rank."""
     known = codes >= 0
     order = np.flatnonzero(known)[np.argsort(-scores[known], kind="stable")]
     positive = (codes[order] == 1).astype(np.float64)
     ordered = scores[order]
-    # The last record of each run of equal scores: precision is read there for all of the run.
+    # The last record of each run of equal scores: its precision is used for the whole run.
     last = np.searchsorted(-ordered, -ordered, side="right") - 1
 
     def metric(w: Weights) -> npt.NDArray[np.float64]:
@@ -236,7 +235,8 @@ def average_precision(scores: FloatArray, codes: IntArray) -> Metric:
 def label_share(
     logits: FloatArray, codes: IntArray, units: IntArray | None, *, level: float = SURE
 ) -> tuple[float, Interval, float]:
-    """The labels of one record are not independent: the interval counts records, or units."""
+    """Share of correct labels. Labels of a record are dependent, so intervals count records (or
+    units)."""
     known = codes >= 0
     right = ((logits > 0) == (codes == 1))[known]
     rows = np.broadcast_to(np.arange(len(codes))[:, None], codes.shape)[known]
@@ -244,7 +244,7 @@ def label_share(
 
 
 def _binary_surprise(logits: FloatArray, codes: IntArray) -> npt.NDArray[np.float64]:
-    """-log2 of the probability that the log odds give to the outcome."""
+    """-log2 of the probability of the outcome under the log odds."""
     signed = np.where(codes == 1, logits, -logits).astype(np.float64)
     return np.asarray(np.logaddexp(0.0, -signed) / np.log(2))
 
@@ -258,7 +258,7 @@ def row_entropy(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _ratio(top: npt.NDArray[Any], bottom: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """top / bottom, and 0 where there is nothing to divide by."""
+    """top / bottom, and 0 if bottom is 0."""
     top = np.asarray(top, np.float64)
     return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
 
@@ -268,8 +268,8 @@ def _mean(rates: Sequence[npt.NDArray[np.float64]], n: int) -> npt.NDArray[np.fl
 
 
 def _percentiles(name: str, found: list[npt.NDArray[np.float64]], value: float) -> Interval:
-    """The middle 95 % of resamples, less their bias: with many classes a resample has fewer of
-    them, so that entropies and means over classes come out low."""
+    """The middle 95 % of resamples, corrected for bias: with many classes a resample misses some
+    of them, so entropies and means over classes come out too low."""
     drawn = np.concatenate(found)
     low, high = np.nanquantile(drawn, [0.025, 0.975]) + value - np.nanmean(drawn)
     least, most = (0.5 if name == "auc" else 0.0), (np.inf if name == "bits" else 1.0)

@@ -1,5 +1,4 @@
-"""Which record of a release is which of the original: by id, or by order where nothing speaks
-against it."""
+"""Match each record of a release to its original: by id, or by order if nothing contradicts it."""
 
 from __future__ import annotations
 
@@ -29,22 +28,22 @@ from withhold.release.released_dataset import ReleasedDataset
 
 @dataclass(frozen=True, eq=False)
 class PairedRelease:
-    """An original and its release, record by record, and what was done to make it so."""
+    """An original and its release, record by record, with notes on how they were matched."""
 
     original: Dataset
     release: Dataset  # in the order of the original
     notes: tuple[str, ...]
-    released: Dataset  # as it leaves
-    place: npt.NDArray[np.int64]  # (n,): the row of each record in the release as it leaves
+    released: Dataset  # in the order of the file
+    place: npt.NDArray[np.int64]  # (n,): the row of each record in `released`
 
     def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> PairedRelease:
-        """The same of some of the records; `original` has them already."""
+        """The same pairing for the rows `kept`; `original` has only these rows already."""
         release = self.release.rows(kept)
         return PairedRelease(original, release, self.notes, self.released, self.place[kept])
 
     @property
     def same_space(self) -> bool:
-        """Whether a model of the original can be asked about the release."""
+        """Whether a model of the original can score the release."""
         return self.original.dimension == self.release.dimension
 
     @property
@@ -54,7 +53,7 @@ class PairedRelease:
 
 
 def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
-    """The records of the original that the release has too: another system may have lost some."""
+    """The records of the original that are also in the release; another tool may lose some."""
     for data in (original, release):
         if by not in data.table.column_names:
             hint = did_you_mean(by, data.table.column_names)
@@ -64,7 +63,7 @@ def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
     if not kept.any():
         raise UserError(
             f"no '{by}' of {original.name} is in {release.name}, such as"
-            f" '{as_text(original, by)[0].as_py()}'; are they of one set?{_renamed(by)}"
+            f" '{as_text(original, by)[0].as_py()}'; are they the same records?{_renamed(by)}"
         )
     return original if kept.all() else original.rows(kept)
 
@@ -72,14 +71,14 @@ def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
 def pair(
     original: Dataset, release: Dataset, *, by: str | None = None, same_order: bool = False
 ) -> PairedRelease:
-    """Match the records; refuse where they cannot be the same ones.
+    """Match the records. Raise `UserError` if they cannot be the same ones.
 
-    `by` names an id column. Without it a column that both have and that is different in every
-    record serves; without such a column the order must be the same, and every column that both
-    have must agree (but for the names of files where `same_order` vouches), or the rows were
-    shuffled. Where the two share no column that could tell, the records must lie nearer to their
-    own originals than to others; where they do not and `same_order` vouches, a note says so. A
-    column that only numbers the rows of both files is an id only where the records agree.
+    `by` names an id column. By default, the id is a column in both with a different value in every
+    record. If there is none, the order must be the same, and every column in both must agree (file
+    names need not, with `same_order`); otherwise the rows were shuffled. If no column can tell, the
+    records must lie nearer to their own originals than to others; if they do not, and the user
+    vouches for `same_order`, a note says so. A column that only numbers the rows of both files
+    counts as an id only if the records agree with it.
     """
     notes: list[str] = []
     vouched = same_order
@@ -91,11 +90,11 @@ def pair(
     if len(original) != len(release):
         raise UserError(
             f"{original.name} has {len(original):,} records and {release.name}"
-            f" {len(release):,}; a release has the same records (where it lacks some, an id column"
-            " tells which: --id)"
+            f" {len(release):,}; a release has the same records (if it lacks some, name an id"
+            " column with --id)"
         )
     released, order = release, np.arange(len(release), dtype=np.int64)
-    # A release that lists the rows of its original has a known order, which nobody need vouch for.
+    # If a release comes with a list of rows, its order is known and needs no vouching.
     listed = release if isinstance(release, ReleasedDataset) and by is None else None
     if listed is not None:
         refuse_other_original(original, listed)
@@ -122,35 +121,35 @@ def pair(
     if in_sequence and found.same_space and not lie_nearer(original.x, release.x):
         notes.append(
             f"column '{name}' has the same sequence in both files, and records lie no nearer to"
-            " their own originals than to others: if it was written anew, every figure of the"
-            " release is too low"
+            " their own originals than to others: if it was rewritten, every figure of the release"
+            " is too low"
         )
     if listed is not None and not told and found.same_space:
         notes += doubts_of_list(original, release, released)
     if name is None and not told and listed is None:
         near = not found.same_space or lie_nearer(original.x, release.x)
         if not near and same_order:
-            # Shuffled records tell nothing: the audit would find any release private.
+            # If records are shuffled, attackers read nothing, and any release looks private.
             notes.append(
                 "the order is vouched for (--same-order), but records lie no nearer to their own"
                 " originals than to others: if it is wrong, every figure of the release is too low"
             )
         elif not near:
             raise UserError(
-                f"{original.name} and {release.name} share no column that says which record is"
-                " which, and records lie no nearer to their own originals than to others: were the"
-                " rows shuffled? Give both an id column (--id), or vouch for it (--same-order)"
+                f"{original.name} and {release.name} share no column that identifies records, and"
+                " records lie no nearer to their own originals than to others: were the rows"
+                " shuffled? Give both an id column (--id), or vouch for the order (--same-order)"
             )
         if not same_order:
             notes.append(
-                "the files share no column that says which record is which: taken to be in one"
-                " order"
+                "the files share no column that identifies records: they are assumed to be in the"
+                " same order"
             )
     if not found.same_space:
         notes.append(
             f"the release has {release.dimension:,} features and the original"
-            f" {original.dimension:,}: models of the original cannot be asked about it, so there"
-            " is no ignorant tier and no distance"
+            f" {original.dimension:,}: models of the original cannot score it, so there is no"
+            " ignorant tier and no distance"
         )
     if found.identical:
         notes.append("the release is the original: nothing was changed")
@@ -160,11 +159,11 @@ def pair(
 def _original_order(
     original: Dataset, release: Dataset, rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """For each record of the original its row in the release; `rows` (n,) says the reverse."""
+    """The row in the release of each original record; `rows` (n,) is the inverse."""
     if not np.array_equal(np.sort(rows), np.arange(len(original))):
         raise UserError(
             f"the list of rows of {release.name} does not name each of the {len(original):,}"
-            f" records of {original.name} once; is it of another release?"
+            f" records of {original.name} once; does it belong to another release?"
         )
     return np.argsort(rows)
 
@@ -173,13 +172,13 @@ def _renamed(name: str) -> str:
     if name != FILE:
         return ""
     return (
-        " (where `withhold transform` numbered the files, extract its release with --names; where"
-        " others renamed them and kept the order, vouch for it with --same-order)"
+        " (if `withhold transform` numbered the files, extract its release with --names; if another"
+        " tool renamed them and kept the order, vouch for it with --same-order)"
     )
 
 
 def _id_column(original: Dataset, release: Dataset) -> str | None:
-    """A column with as many values as records, the same ones in both."""
+    """A column in both files with a different value in every record."""
     for name in common_columns(original, release):
         if original.table[name].null_count or not must_agree(original, release, name):
             continue
@@ -192,14 +191,14 @@ def _id_column(original: Dataset, release: Dataset) -> str | None:
 def _by_id(
     original: Dataset, release: Dataset, name: str
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each record of the original its row in the release."""
+    """The row in the release of each original record."""
     one, two = (as_text(data, name) for data in (original, release))
     for data, ids in ((original, one), (release, two)):
         if ids.null_count or pc.count_distinct(ids).as_py() != len(ids):
             counts = pc.value_counts(ids.drop_null()).to_pylist()
             twice = next((c["values"] for c in counts if c["counts"] > 1), None)
             what = "is null in some records" if twice is None else f"has '{twice}' more than once"
-            raise UserError(f"id column '{name}' of {data.name} {what}; an id names one record")
+            raise UserError(f"id column '{name}' of {data.name} {what}; an id must name one record")
     order = pc.index_in(one, value_set=two)
     if order.null_count:
         lost = one.filter(pc.is_null(order))

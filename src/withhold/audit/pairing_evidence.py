@@ -1,6 +1,6 @@
-"""What speaks for or against a pairing: columns of both files, and where the records lie.
+"""Evidence for or against a pairing: the columns of both files, and distances between records.
 
-An audit of records that are paired with strangers finds that nothing can be read.
+If records are paired with the wrong originals, an audit finds that nothing can be read.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from withhold.release.released_dataset import ReleasedDataset
 
 
 def refuse_other_original(original: Dataset, release: ReleasedDataset) -> None:
-    """Refuse a list of rows that is of another original, or of the same one in another order."""
+    """Refuse a list of rows made for another original, or for the same one in another order."""
     listed = release.original_digest
     if listed is not None and listed != features_digest(original.x):
         raise UserError(
-            f"{release.name} was made of another original than {original.name}, or of the same"
-            " records in another order or with other features, so that its list of rows would pair"
-            " strangers; give the data that was released, or an id column of both (--id)"
+            f"{release.name} was made from other data than {original.name}, or from the same"
+            " records in another order or with other features, so its list of rows would match the"
+            " wrong records; give the data that was released, or an id column in both (--id)"
         )
 
 
 def doubts_of_list(original: Dataset, release: Dataset, released: Dataset) -> list[str]:
-    """Refuse a list of rows that contradicts the records; note one that they do not support.
+    """Refuse a list of rows that the records contradict; note one that they do not support.
 
-    released: in the order of the file, which no right list is worse than.
+    released: the release in the order of the file. A correct list fits no worse than this order.
     """
     if lie_nearer(original.x, release.x):
         return []
     if lie_nearer(original.x, released.x):
         raise UserError(
             f"the list of rows of {released.name} does not fit it: records lie nearer to the"
-            " originals in the same place of the file than to those that the list names; is it of"
-            " another release? Give the right list (--rows), or leave it out (--same-order)"
+            " originals in the same row than to those in the list; does it belong to another"
+            " release? Give the right list (--rows), or leave it out (--same-order)"
         )
     if len(np.unique(release.x, axis=0)) <= len(release) / 2:
-        return []  # codes, which many records share, may lie anywhere
+        return []  # many records share a code, and a code may lie anywhere
     return [
-        "records lie no nearer to the originals that the list of rows names than to others: if the"
-        " list is wrong, every figure of the release is too low"
+        "records lie no nearer to the originals in the list of rows than to others: if the list is"
+        " wrong, every figure of the release is too low"
     ]
 
 
 def numbers_rows(original: Dataset, release: Dataset, name: str) -> bool:
-    """Whether a column only counts the rows of both files, in equal steps, as an index does.
+    """Whether a column only numbers the rows of both files in equal steps, like an index.
 
-    `r0001`, `r0002` count as well. Names of files are those of the files themselves.
+    Values such as `r0001`, `r0002` are numbers too. File names are not: they identify files.
     """
     found = []
     for data in (original, release):
@@ -74,25 +74,25 @@ def numbers_rows(original: Dataset, release: Dataset, name: str) -> bool:
 
 
 def _start_of_all(text: pa.Array) -> str:
-    """The letters that every value begins with."""
+    """The letters with which every value begins."""
     first = re.match(r"[^0-9+-]*", str(text[0].as_py())) if len(text) else None
     start = "" if first is None else first[0]
     return start if pc.all(pc.starts_with(text, start)).as_py() else ""
 
 
 def refuse_row_numbers(original: Dataset, release: Dataset, name: str) -> None:
-    """An index that was written anew says nothing of who is who: the records must."""
+    """Refuse row numbers as ids unless the records agree: an index may have been rewritten."""
     if original.dimension == release.dimension and lie_nearer(original.x, release.x):
         return
     raise UserError(
         f"column '{name}' only numbers the rows of {original.name} and of {release.name}, and"
-        " records lie no nearer to the originals of the same number than to others: were the rows"
-        " shuffled and numbered anew? Name a true id (--id), or vouch for the order (--same-order)"
+        " records lie no nearer to the originals with the same number than to others: were the rows"
+        " shuffled and renumbered? Name a real id (--id), or vouch for the order (--same-order)"
     )
 
 
 def refuse_numbered_files(original: Dataset, release: Dataset) -> None:
-    """Our own releases of files are numbered at random: their order vouches for nothing."""
+    """Refuse `same_order` for our own releases of files, which are numbered at random."""
     if FILE not in release.table.column_names or FILE not in original.table.column_names:
         return
     ours = re.compile(r"\d{8}")
@@ -100,16 +100,16 @@ def refuse_numbered_files(original: Dataset, release: Dataset) -> None:
     numbered = all(n is not None and ours.fullmatch(n) for n in names)
     if numbered and set(names) != set(original.table[FILE].to_pylist()):
         raise UserError(
-            f"the files of {release.name} are numbered, as `withhold transform` deals numbers"
-            " out at random, so their order says nothing: extract them with --names"
-            " RELEASE.names.csv and leave out --same-order"
+            f"the files of {release.name} are numbered, and `withhold transform` numbers files at"
+            " random, so their order says nothing: extract them with --names RELEASE.names.csv and"
+            " leave out --same-order"
         )
 
 
 def check_common(original: Dataset, release: Dataset, matched_by: str | None) -> bool:
-    """Columns that both have must agree: else the records are others, or in another order.
+    """Check that common columns agree: otherwise these are other records, or in another order.
 
-    Whether there was a column to compare, other than one value throughout.
+    Return whether there was a column to compare that is not constant.
     """
     told = False
     for name in common_columns(original, release):
@@ -125,7 +125,7 @@ def check_common(original: Dataset, release: Dataset, matched_by: str | None) ->
         row = int(np.argmax(differ))
         shuffled = sorted(map(str, one.to_pylist())) == sorted(map(str, two.to_pylist()))
         way = (
-            "its rows are in another order, and no column names the records; give both files an id"
+            "the rows are in another order, and no column identifies records; give both files an id"
             " column (--id)"
             if shuffled and matched_by is None
             else f"leave column '{name}' out of one of the files, if it was changed on purpose"
@@ -138,14 +138,14 @@ def check_common(original: Dataset, release: Dataset, matched_by: str | None) ->
 
 
 def common_columns(original: Dataset, release: Dataset) -> list[str]:
-    """The columns that both have."""
+    """The columns in both files."""
     theirs = set(release.table.column_names)
     return [c for c in original.table.column_names if c in theirs and c != RECORD]
 
 
 def must_agree(original: Dataset, release: Dataset, name: str) -> bool:
-    """Whether a column must be the same in both. Measures may have been rounded on their way;
-    lists and media are not compared."""
+    """Whether a column must be the same in both. Measurements may have been rounded; lists and
+    media are not compared."""
     return not any(
         pa.types.is_nested(kind)
         or _is_bytes(kind)
@@ -156,8 +156,8 @@ def must_agree(original: Dataset, release: Dataset, name: str) -> bool:
 
 
 def lie_nearer(original: npt.NDArray[np.float32], release: npt.NDArray[np.float32]) -> bool:
-    """Whether records lie nearer to their own originals than to others'; true where all releases
-    are alike, since then it does not matter."""
+    """Whether records lie nearer to their own originals than to others. True if all released
+    records are equal, since the pairing does not matter then."""
     rows = np.random.default_rng(0).permutation(len(original))[:2000]
     one, two = original[rows].astype(np.float64), release[rows].astype(np.float64)
     if not np.ptp(two, axis=0).any():
@@ -165,12 +165,12 @@ def lie_nearer(original: npt.NDArray[np.float32], release: npt.NDArray[np.float3
     scale = np.maximum(one.std(axis=0), 1e-12)
     own = np.median(np.abs(one - two) / scale, axis=1)
     others = np.median(np.abs(one - np.roll(two, 1, axis=0)) / scale, axis=1)
-    # By chance half of them are; four deviations above that are not chance.
+    # By chance half of them do; require four standard deviations more.
     return bool((own < others).mean() > 0.5 + 2 / np.sqrt(len(rows)))
 
 
 def as_text(data: Dataset, name: str) -> pa.Array:
-    """A column as text, the same whatever type a file gave it."""
+    """A column as text, independent of its type in the file."""
     column = data.table[name].combine_chunks()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

@@ -1,4 +1,4 @@
-"""What the report draws beside the figures: how far records moved, and two flat maps of them."""
+"""Pictures for the report: how far records moved, and two maps of them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def distortion(original: FloatArray, release: FloatArray) -> Distortion:
 
 
 def flat(x: FloatArray, *, seed: int) -> Points:
-    """t-SNE of records x: (n, d), scaled into 0..1; a plain projection where there are few."""
+    """t-SNE of records x: (n, d), scaled to 0..1; a linear projection if there are few records."""
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
 
     with warnings.catch_warnings():
-        # Constant features make it divide by their variance, which is zero.
+        # With constant features, scikit-learn divides by a variance of zero.
         warnings.simplefilter("ignore", RuntimeWarning)
         wide = min(x.shape[1], len(x), 50)
         seen = PCA(wide, random_state=seed % 2**31).fit_transform(x) if wide > 2 else x
@@ -66,7 +66,7 @@ def draw_map(
     attributes: Mapping[str, Attribute],
     rows: npt.NDArray[np.int64],
 ) -> Map:
-    """The map with the classes of every attribute that has them."""
+    """The map, with the class of each record for every categorical attribute."""
     plain = {n: a for n, a in attributes.items() if not a.multilabel}
     return Map(
         original=original,

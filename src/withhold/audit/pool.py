@@ -1,7 +1,7 @@
-"""Attacks side by side: one process a core, one thread each.
+"""Run attacks in parallel: one process per core, one thread per process.
 
-Every attack runs on one thread wherever it runs, so that the figures of an audit do not depend on
-the number of cores. Small ones run here; starting processes would take longer than they do.
+Every attack runs on one thread, so that the figures of an audit do not depend on the number of
+cores. Small jobs run in this process; starting others would take longer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from withhold.learn.nets.device import core_count, pick_device, threads
 T = TypeVar("T")
 R = TypeVar("R")
 _parent: int | None = None
-_SMALL = 25.0  # seconds of work that one process does alone
+_SMALL = 25.0  # seconds of work below which one process does everything
 
 
 def run_all(
@@ -28,9 +28,9 @@ def run_all(
     workers: int | None,
     stage: Stage,
 ) -> Iterator[tuple[int, R]]:
-    """function(task) for every (cost in seconds, task), as (index, result) in any order.
+    """Yield (index, function(task)) for every (cost in seconds, task), in any order.
 
-    Long ones first, so that none is left over at the end.
+    Expensive tasks run first, so that no long one is left at the end.
     """
     order = sorted(range(len(tasks)), key=lambda i: -tasks[i][0])
     count = workers or (core_count() if pick_device().type == "cpu" else 1)
@@ -43,7 +43,7 @@ def run_all(
 
     call: Any = delayed(_numbered)
     with parallel_config(backend="loky", inner_max_num_threads=1):
-        # Large arrays reach the workers as memory maps of one file, not as copies.
+        # Workers get large arrays as memory maps of one file, not as copies.
         parallel = Parallel(n_jobs=count, return_as="generator_unordered", max_nbytes="1M")
         for i, result in parallel(call(function, i, tasks[i][1]) for i in order):
             yield i, result
@@ -51,7 +51,7 @@ def run_all(
 
 
 def work(tasks: Sequence[tuple[float, Any]]) -> int:
-    """The total of a stage that shows these tasks."""
+    """The total for a progress stage with these tasks."""
     return sum(_units(cost) for cost, _ in tasks)
 
 
@@ -65,7 +65,7 @@ def _numbered(function: Callable[[T], R], i: int, task: T) -> tuple[int, R]:
 
 
 def _follow_parent() -> None:
-    """End this worker when its parent has ended: a killed audit leaves no process behind."""
+    """End this worker when its parent ends, so that a killed audit leaves no process behind."""
     global _parent
     if _parent is not None:
         return

@@ -1,4 +1,4 @@
-"""The part of released features that float32 does not hold: a file of float64 may hide a label."""
+"""The digits of released features beyond float32: a file of float64 may hide a label there."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ NAME = "(features below float32)"
 
 
 def below_float32(release: Dataset) -> FloatArray | None:
-    """(x64 - float32(x64)) in units of the last place of float32, (n, d); None where it is nothing.
+    """(x64 - float32(x64)) in units of the last place of float32, (n, d); None if all are zero.
 
-    Read again from the file of the release, since a dataset keeps its features in float32. Where
-    the file is no longer the dataset's (rows were left out) nothing is returned.
+    The file of the release is read again, since a dataset keeps its features in float32. None if
+    the file no longer matches the dataset (rows were left out).
     """
     if release.path is None or not may_have(release):
         return None
@@ -36,7 +36,7 @@ def below_float32(release: Dataset) -> FloatArray | None:
 
 
 def may_have(release: Dataset) -> bool:
-    """Whether features are stored with more than float32 holds."""
+    """Whether features are stored with more digits than float32 has."""
     return any(
         name in release.schema.names and _is_wide(release.schema.field(name).type)
         for name in release.layout.columns

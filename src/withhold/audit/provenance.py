@@ -1,4 +1,4 @@
-"""How an audit came about: what it read, with which settings, and what must be known of it."""
+"""The provenance of an audit: what it read, its settings, and notes for the reader."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import numpy as np
 from withhold.audit.attack import RecordLimits
 from withhold.audit.attack_plan import Question, Seen
 from withhold.audit.attackers.attacker import Attacker
-from withhold.audit.findings import Source
+from withhold.audit.findings import AuditedData
 from withhold.audit.pairing import PairedRelease
 from withhold.audit.split import Split
 from withhold.records.dataset import Dataset
 
 
-def source(data: Dataset) -> Source:
-    """What was audited: the hash of its file, or of its values where it was not read from one."""
+def source(data: Dataset) -> AuditedData:
+    """What was audited, with the hash of its file, or of its values if there is no file."""
     file = data.path is not None and data.path.is_file()
-    return Source(
+    return AuditedData(
         name=data.name,
         records=len(data),
         features=data.dimension,
@@ -33,7 +33,7 @@ def source(data: Dataset) -> Source:
 
 
 def file_sha256(path: Path) -> str:
-    """What `sha256sum` prints."""
+    """The hash that `sha256sum` prints."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -47,7 +47,7 @@ def settings(
     *,
     quick: bool,
 ) -> dict[str, Any]:
-    """How the audit was run: enough to run it again."""
+    """The settings of the audit: enough to run it again."""
     packages = ("torch", "scikit-learn", "numpy")
     return {
         "seed": seed,
@@ -73,22 +73,20 @@ def notes(
     draws: Sequence[PairedRelease],
     drawn_here: bool = False,
 ) -> tuple[str, ...]:
-    """What a reader must know before the figures."""
+    """What a reader must know before reading the figures."""
     said = [] if matched is None else list(matched.notes)
     if quick:
-        said.append(
-            "a quick audit: fewer attackers on fewer records; what it does not find, a full one may"
-        )
+        said.append("a quick audit: fewer attackers on fewer records; a full audit may find more")
     if not np.ptp(after.x[split.train], axis=0).any():
-        said.append("no feature of the release varies: it says nothing of any record")
+        said.append("no feature of the release varies: it reveals nothing about any record")
     if matched is not None and draws:
         same = all(np.array_equal(d.release.x, matched.release.x) for d in draws)
         if same:
-            said.append("every draw gave the same records: asking again tells no more")
+            said.append("every draw gave the same records: further draws reveal nothing more")
     if drawn_here and matched is not None:
         said.append(
             "the data has no column 'split': the parts are those that `withhold fit` draws with the"
-            " same --group and --suppress; whoever fitted on other records is flattered here"
+            " same --group and --suppress; a method fitted on other records may look too good here"
         )
     groups = original.group_codes
     if groups is not None:

@@ -1,7 +1,7 @@
 """Checks of a certificate that need no trust: its own arithmetic, and a count of the released rows.
 
-A certificate is a file that anyone can edit. What it says must follow from what it says it counted
-(`consistent`), and must not be below what is counted on the rows of this release (`recount`).
+Anyone can edit a certificate. Its bounds must follow from the counts that it states
+(`consistent`), and must not be below a count of the rows of this release (`recount`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
 
 _ROUNDING = 1e-6
-_AGAIN = "; certify again, or take the certificate that was written with the bundle"
+_AGAIN = "; certify again, or use the certificate that was written with the bundle"
 Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Counted:
-    """sum_j max_s of the released rows: of all with a label, and of those of the test part."""
+    """sum_j max_s c_sj / n of the released rows: all with a label, and those of the test part."""
 
     records: int
     all_rows: float
@@ -41,7 +41,7 @@ def consistent(name: str, claim: AttributeClaim) -> None:
     if not 0 < claim.confidence < 1 or claim.records < 1:
         raise UserError(
             f"the certificate of '{name}' has confidence {claim.confidence:g} and"
-            f" {claim.records:,} records, which cannot be{_AGAIN}"
+            f" {claim.records:,} records, which is impossible{_AGAIN}"
         )
     of_records = (claim.plug_in, claim.majority, claim.bound, claim.records)
     parts = [("", *of_records)]
@@ -58,14 +58,14 @@ def consistent(name: str, claim: AttributeClaim) -> None:
         again = upper_bound(found, max(units, 1), claim.confidence).value
         if abs(again - bound) > _ROUNDING:
             raise UserError(
-                f"the certificate of '{name}' was changed: from {units:,} units, a plug-in of"
-                f" {100 * found:.2f} % and confidence {100 * claim.confidence:g} % follows a bound"
-                f"{which} of {100 * again:.2f} %, and it says {100 * bound:.2f} %{_AGAIN}"
+                f"the certificate of '{name}' was changed: {units:,} units, a plug-in of"
+                f" {100 * found:.2f} % and confidence {100 * claim.confidence:g} % give a bound"
+                f"{which} of {100 * again:.2f} %, but it says {100 * bound:.2f} %{_AGAIN}"
             )
 
 
 def codes_of_rows(x: FloatArray, known: Sequence[str]) -> Codes | None:
-    """The number of each released row among the codes; None where a row is none of them."""
+    """The code number of each released row; None if some row is not a code."""
     place = {digest: i for i, digest in enumerate(known)}
     _, first, member = np.unique(_bytes(x), return_index=True, return_inverse=True)
     named = [place.get(digest, -1) for digest in digests(x[first])]
@@ -74,7 +74,7 @@ def codes_of_rows(x: FloatArray, known: Sequence[str]) -> Codes | None:
 
 
 def codes_by_number(x: FloatArray, codes: int) -> Codes | None:
-    """The codes of a release --as index: one column of whole numbers below `codes`."""
+    """The code numbers of a release --as index (one column of integers below `codes`), or None."""
     if x.shape[1] != 1 or not np.isfinite(x).all():
         return None
     numbers: Codes = x[:, 0].astype(np.int64)
@@ -84,7 +84,7 @@ def codes_by_number(x: FloatArray, codes: int) -> Codes | None:
 
 
 def recount(codes: Codes, attribute: Attribute, split: Split, *, of: int) -> Counted:
-    """Count classes by codes of the released rows; `of` is the number of codes."""
+    """Count the classes of the released rows by code; `of` is the number of codes."""
     records, rates = [], []
     for mask in (np.ones(len(codes), bool), split.test):
         tally = Tally(len(attribute.classes), of)
@@ -96,10 +96,10 @@ def recount(codes: Codes, attribute: Attribute, split: Split, *, of: int) -> Cou
 
 
 def not_below(name: str, claim: AttributeClaim, counted: Counted) -> None:
-    """Refuse a bound that the rows of this very release exceed.
+    """Refuse a bound that the rows of this release exceed.
 
-    The plug-in of few rows is above the truth by chance, so that only a count of at least as many
-    rows as the certificate counted speaks against it.
+    The plug-in estimate of few rows exceeds the truth by chance. So only a count of at least as
+    many rows as the certificate counted can contradict it.
     """
     for which, n, found in (
         ("all released rows", counted.records, counted.all_rows),
@@ -107,9 +107,10 @@ def not_below(name: str, claim: AttributeClaim, counted: Counted) -> None:
     ):
         if n >= claim.records and found > claim.bound + _ROUNDING:
             raise UserError(
-                f"the certificate says that no attacker reads '{name}' of more than"
-                f" {100 * claim.bound:.2f} % of records, and a table of codes reads"
-                f" {100 * found:.2f} % of {which}: it is false or of another release{_AGAIN}"
+                f"the certificate says that no attacker reads '{name}' from more than"
+                f" {100 * claim.bound:.2f} % of records, but a table of codes reads"
+                f" {100 * found:.2f} % of {which}: it is false or belongs to another"
+                f" release{_AGAIN}"
             )
 
 

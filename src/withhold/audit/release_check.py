@@ -1,7 +1,7 @@
-"""The claim about a given release, compared with the rows and labels that it is about.
+"""Compare the claim about a release with its rows and labels.
 
-Every figure of the claim follows from the table of classes by codes, so all of it can be computed
-again by whoever has the release and the labels. Nothing that is lower than that is accepted.
+Every figure of the claim follows from the table of classes by codes, so anyone with the release
+and the labels can recompute it. A lower figure is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from withhold.records.attribute import Attribute
 
 _ROUNDING = 1e-6
 _MONTE_CARLO = 0.03
-_AGAIN = ": it was changed, or is of another release; make the release again"
+_AGAIN = ": it was changed, or belongs to another release; make the release again"
 
 
 def checked_claim(
@@ -37,14 +37,15 @@ def checked_claim(
     people: Codes | None = None,
     verified: bool,
 ) -> tuple[ReleaseClaim | None, list[str]]:
-    """The claim as it may be shown, and notes; refused where the rows give more than it says.
+    """The claim as it may be shown, and notes. Raise `UserError` if it states less than the rows.
 
-    `given` are the preserved attributes of the audit, `of` is the number of codes, `told` the
-    labels that the certificate counts as known, where all of them are here, `people` (n,) whose the
-    rows are. With `told` the figure of one row must be met exactly: one that is too high is a sign
-    of labels that are not those of the rows, of which any release would seem private.
-    What is not a bound is replaced by what is computed here: the attacks that were measured, and a
-    floor that the labels of this audit do not give.
+    given: the preserved attributes of the audit. of: the number of codes. told: the labels that the
+    certificate counts as known, if all of them are here. people: (n,), the person of each row.
+
+    With `told`, the figure for one row must match exactly. A figure that is too high is a sign that
+    the labels do not belong to the rows, and with wrong labels any release looks private. Figures
+    that are not bounds are replaced by our own: the measured attacks, and a floor that the labels
+    of this audit do not confirm.
     """
     name = attribute.name
     tally = Tally(len(attribute.classes), of)
@@ -52,10 +53,10 @@ def checked_claim(
     classes = int((tally.table.sum(axis=1) > 0).sum())
     if claim is None:
         if classes < 2 or ("," in name and classes > JOINT):
-            return None, [f"nothing is certified of the rows of this release for '{name}'"]
+            return None, [f"nothing is certified about '{name}' in the rows of this release"]
         raise UserError(
-            f"the certificate has no claim about the rows of this release for '{name}', and its"
-            " rows are codes and have labels: the claim was removed, or the release was made"
+            f"the certificate has no claim about the rows of this release for '{name}', although"
+            " they are codes and have labels: the claim was removed, or the release was made"
             " without labels; make the release again"
         )
     floor = floor_of(attribute, given)
@@ -71,8 +72,8 @@ def checked_claim(
         if claim.one > exact + _ROUNDING:
             raise UserError(
                 f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from one"
-                f" row, and the rows and labels given here {100 * exact:.2f} %: the labels are not"
-                " those of these rows; give the original as it was released, in its order"
+                f" row, but the rows and labels given here say {100 * exact:.2f} %: the labels do"
+                " not belong to these rows; give the original as it was released, in its order"
             )
     _not_less(name, "from one row", claim.one, again.one, _ROUNDING)
     chance = max(_MONTE_CARLO, 1 / sqrt(max(again.records, 1)))
@@ -84,24 +85,24 @@ def checked_claim(
     notes = []
     known = _with_preserved(attribute, codes, given)
     if claim.one < known - _ROUNDING and not verified:
-        # It may have been lowered to the figure of the codes alone, or count fewer labels.
+        # The claim may have been lowered to the codes alone, or may count fewer labels as known.
         notes.append(
             f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from one"
-            f" row; who also knows what this audit preserves is right in {100 * known:.2f} %, which"
-            " is shown"
+            f" row; an attacker who also knows what this audit preserves is right in"
+            f" {100 * known:.2f} %, which is shown instead"
         )
         claim = claim.model_copy(update={"one": known})
     if claim.floor > floor + _ROUNDING and not verified:
         said = (
             f"the certificate of this release gives a floor of {100 * claim.floor:.2f} % for"
-            f" '{name}', and the labels given here give {100 * floor:.2f} %"
+            f" '{name}', but the labels given here give {100 * floor:.2f} %"
         )
         if given:
             raise UserError(
                 f"{said}: it was changed, or other attributes were preserved; name them with"
                 " --preserve, or give --key"
             )
-        notes.append(f"{said}, which is shown; name with --preserve what was preserved")
+        notes.append(f"{said}, which is shown instead; name with --preserve what was preserved")
         claim = claim.model_copy(update={"floor": floor})
     return claim.model_copy(update={"measured": again.measured}), notes
 
@@ -109,7 +110,7 @@ def checked_claim(
 def _by_person(
     attribute: Attribute, codes: Codes, people: Codes, of: int
 ) -> tuple[Table, Codes] | None:
-    """Counts of each person's rows of one class by code, (P, N), and their classes, (P,)."""
+    """Row counts by code, (P, N), for each pair of person and class, and the classes, (P,)."""
     known = np.flatnonzero((attribute.codes >= 0) & (people >= 0))
     pairs, who = np.unique(
         np.stack([people[known], attribute.codes[known]], axis=1), axis=0, return_inverse=True
@@ -122,14 +123,14 @@ def _by_person(
 
 
 def floor_of(attribute: Attribute, given: Sequence[Attribute]) -> float:
-    """The best guess of all labelled rows without the codes, from the preserved labels alone."""
+    """The best guess for all labelled rows from the preserved labels alone, without the codes."""
     known = attribute.codes >= 0
     n = max(int(known.sum()), 1)
     s = attribute.codes[known]
     majority = float(np.bincount(s, minlength=1).max() / n)
     if not given:
         return majority
-    told = np.column_stack([a.codes[known] for a in given])  # a multi-label one has several
+    told = np.column_stack([a.codes[known] for a in given])  # multi-label: several columns
     _, value = np.unique(told, axis=0, return_inverse=True)
     value = value.reshape(-1)
     table = np.zeros((int(value.max(initial=0)) + 1, len(attribute.classes)))
@@ -138,7 +139,7 @@ def floor_of(attribute: Attribute, given: Sequence[Attribute]) -> float:
 
 
 def _with_preserved(attribute: Attribute, codes: Codes, given: Sequence[Attribute]) -> float:
-    """From one row and its preserved labels: sum_ju max_s c_sju / n."""
+    """The best guess from one row and its preserved labels: sum_ju max_s c_sju / n."""
     code = Attribute("code", "categorical", tuple(map(str, range(int(codes.max()) + 1))), codes)
     return floor_of(attribute, [code, *given])
 
@@ -146,10 +147,10 @@ def _with_preserved(attribute: Attribute, codes: Codes, given: Sequence[Attribut
 def not_below_majority(
     name: str, claim: AttributeClaim, attribute: Attribute, counted: Counted, *, verified: bool
 ) -> list[str]:
-    """Compare the bound on later records with the commonest class of the labels given here.
+    """Compare the bound on later records with the majority of the labels given here.
 
-    An honest bound may be lower where the classes of these rows are less balanced than those of
-    the certified records. Only a signature tells that from a changed figure.
+    An honest bound may be lower if the classes of these rows are less balanced than those of the
+    certified records. Only a signature can rule out a changed figure.
     """
     most = float(np.bincount(attribute.codes[attribute.codes >= 0], minlength=1).max())
     majority = most / max(counted.records, 1)
@@ -162,8 +163,8 @@ def not_below_majority(
     if verified:
         return [f"{said}: it does not apply to records like these"]
     raise UserError(
-        f"{said}: it was changed, or is of records unlike these; give --key to show that it was not"
-        " changed"
+        f"{said}: it was changed, or covers other kinds of records; give --key to show that it was"
+        " not changed"
     )
 
 
@@ -176,7 +177,7 @@ def _equal(name: str, claim: ReleaseClaim, again: ReleaseClaim) -> None:
     ):
         if stated != found:
             raise UserError(
-                f"the certificate of this release counts {stated:,} {what} of '{name}', and the"
+                f"the certificate of this release counts {stated:,} {what} of '{name}', but the"
                 f" rows and labels given here have {found:,}{_AGAIN}"
             )
 
@@ -201,6 +202,6 @@ def _not_below(
 def _not_less(name: str, where: str, stated: float, found: float, within: float) -> None:
     if stated < found - within:
         raise UserError(
-            f"the certificate of this release says {100 * stated:.2f} % of '{name}' {where}, and"
+            f"the certificate of this release says {100 * stated:.2f} % of '{name}' {where}, but"
             f" the rows and labels given here say {100 * found:.2f} %{_AGAIN}"
         )

@@ -1,4 +1,4 @@
-"""Row order: what the place of a row in the released file tells."""
+"""Row order: what the position of a row in the released file reveals."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TURNS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32, 50, 60, 64, 100, 128, 
 def read_order(
     place: Rows, attribute: Attribute, *, floor: float, level: float, seed: int
 ) -> ColumnRead | None:
-    """Guess an attribute from `place`, (n,): each record's row in the file as it was released.
+    """Guess an attribute from `place`, (n,): the row of each record in the released file.
 
-    Attackers are shown the labels of the nearest other rows (rows sorted, or in runs), the place in
-    the file (blocks), and the place modulo small numbers (rows dealt in turns).
+    Attackers see the labels of the nearest other rows (sorted rows, runs), the position in the file
+    (blocks), and the position modulo small numbers (rows in turn).
     """
     if attribute.multilabel:
         return None
@@ -53,7 +53,7 @@ def read_order(
 
 
 def _sample(place: Rows, attribute: Attribute, seed: int) -> Rows:
-    """Labelled records; of many, some from everywhere and some from blocks of neighbouring rows."""
+    """Labelled records; if there are many, half at random and half from blocks of adjacent rows."""
     known = np.flatnonzero(attribute.known)
     if len(known) <= MOST:
         return known
@@ -67,7 +67,7 @@ def _sample(place: Rows, attribute: Attribute, seed: int) -> Rows:
 
 def _views(place: Rows) -> dict[str, FloatArray]:
     at = (place / max(len(place) - 1, 1)).astype(np.float64)
-    # Nearest rows must be told apart in float32: the place counts from the middle of the file.
+    # Count from the middle of the file, so that float32 can tell adjacent rows apart.
     near = (place - len(place) // 2).astype(np.float32)[:, None]
     turns = np.stack([place % t for t in _TURNS], axis=1)
     standard = np.concatenate([at[:, None], turns], axis=1).astype(np.float32)

@@ -1,4 +1,4 @@
-"""From the outcomes of a ladder to one attacker: chosen on val, measured on test."""
+"""Select one attacker of a ladder on val; it is then measured on test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOGETHER = 3
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A calibrated attacker: log-probabilities of val and test, and how it did on val."""
+    """A calibrated attacker: log-probabilities for val and test, and its figures on val."""
 
     name: str
     val: FloatArray
@@ -31,7 +31,7 @@ class Reading:
 
     @classmethod
     def of(cls, outcome: Outcome, val: Attribute) -> Reading:
-        """Calibrate on val."""
+        """Calibrate an outcome on val."""
         t = temperature(outcome.val, val)
         read, test = (calibrated(z, t, val.multilabel) for z in (outcome.val, outcome.test))
         also = None if outcome.also is None else calibrated(outcome.also, t, val.multilabel)
@@ -46,7 +46,7 @@ class Reading:
         )
 
     def rung(self, val: Attribute, test: Attribute) -> Rung:
-        """What the report shows of it."""
+        """The row of this attacker in the report."""
         value, ci = accuracy(self.test, test)
         return Rung(
             attacker=self.name,
@@ -60,7 +60,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The attacker that was most often right on val, and the one that was least surprised."""
+    """The attackers with the highest accuracy and with the lowest cross-entropy on val."""
 
     best: Reading
     surest: Reading
@@ -77,7 +77,7 @@ def choose(readings: Iterable[Reading], val: Attribute) -> tuple[Chosen, Reading
 
 
 def _ensemble(readings: list[Reading], val: Attribute) -> Reading | None:
-    """The mean of the log-probabilities of the three with the least cross-entropy on val."""
+    """The mean log-probabilities of the three attackers with the lowest cross-entropy on val."""
     if len(readings) < _TOGETHER:
         return None
     members = sorted(readings, key=lambda r: r.val_spent)[:_TOGETHER]

@@ -1,4 +1,4 @@
-"""The settings of an audit in groups: pairing of records, effort of the attack, claims to check."""
+"""The settings of an audit, in groups: pairing of records, effort of attack, claims to check."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _QUICK = RecordLimits(train=6_000, val=2_000, test=10_000)
 
 @dataclass(frozen=True)
 class Pairing:
-    """Which record of the release is which of the original.
+    """How to match the records of the release to the original.
 
-    id: the column that tells records apart. same_order: the user vouches that both have the same
-    order, where nothing else tells. order_counts: rows leave in the order that they have in the
-    release, so an attacker sees the place of each one.
+    id: the column that identifies records. same_order: the user vouches that both files have the
+    same order. order_counts: whether rows leave in the order of the release, so that an attacker
+    sees the position of each one.
     """
 
     id: str | None = None
@@ -33,9 +33,9 @@ class Pairing:
 class Effort:
     """How hard the audit attacks.
 
-    attackers: a ladder other than the default one. models: models of the originals that exist
-    already, by attribute (the frozen ones of a method). quick: fewer attackers on fewer records,
-    which is a weaker audit. workers: processes, by default one for each core.
+    attackers: a ladder other than the default. models: existing models of the originals, by
+    attribute (the frozen models of a method). quick: fewer attackers on fewer records, which is a
+    weaker audit. workers: number of processes, by default one per core.
     """
 
     attackers: Sequence[Attacker] | None = None
@@ -51,16 +51,16 @@ class Effort:
 
     @property
     def limits(self) -> RecordLimits:
-        """The most records that attackers are shown."""
+        """The most records that attackers get."""
         return _QUICK if self.quick else RecordLimits()
 
 
 @dataclass(frozen=True)
 class Claims:
-    """What is claimed of the release, and the key that shows that the claim was not changed.
+    """The claims about the release, and the key that verifies that they were not changed.
 
-    certificate: a bound on every attacker, or the certificate of this very release, which is
-    checked against its rows.
+    certificate: a bound on every attacker, or the certificate of this release. It is checked
+    against the released rows.
     """
 
     certificate: Certificate | ReleaseCertificate | None = None

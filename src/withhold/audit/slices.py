@@ -1,4 +1,4 @@
-"""Per class and per group: where an attacker reads more than on the whole."""
+"""Figures by class and by group: where an attacker reads more than overall."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from withhold.audit.intervals import wilson
 from withhold.records.attribute import Attribute
 
 FEWEST = 20  # records that a slice needs to be called the worst, or to have a row in the report
-_MOST = 200  # values of an attribute that are a division into groups
+_MOST = 200  # an attribute with more values does not define groups
 
 
 def by_class(name: str, truth: Attribute, right: npt.NDArray[np.bool_]) -> tuple[Slice, ...]:
-    """The share found of each class, (recall), in the order of the classes."""
+    """The recall of each class, in the order of the classes."""
     if truth.multilabel:
         return ()
     return _divide(name, truth.classes, truth.codes, right)
@@ -29,7 +29,7 @@ def by_group(
     *,
     most: int = _MOST,
 ) -> tuple[Slice, ...]:
-    """The accuracy among the records of each value of other attributes, and of the group."""
+    """The accuracy for each value of the other attributes and of the group."""
     found: list[Slice] = []
     for name, other in others.items():
         if not other.multilabel and 2 <= len(other.classes) <= most:
@@ -38,11 +38,11 @@ def by_group(
 
 
 def worst(slices: tuple[Slice, ...], *, suppressed: bool) -> Slice | None:
-    """Where a suppressed attribute is read best, any other one worst.
+    """The group in which a suppressed attribute is read best, or any other one worst.
 
-    By the cautious end of the interval, since the best of many small groups is good by chance;
-    and of what is suppressed by what lies above the commonest class of the group, since a group in
-    which nearly all are alike is known without an attacker.
+    Groups are compared by the cautious end of the interval, since the best of many small groups is
+    good by chance. For a suppressed attribute the majority of the group is subtracted, since a
+    group in which nearly all are alike can be guessed without an attacker.
     """
     able = [s for s in slices if s.records >= FEWEST]
     if not able:

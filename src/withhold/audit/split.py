@@ -1,4 +1,4 @@
-"""Which records attackers fit on, are chosen on and are measured on."""
+"""The records on which attackers are fitted, chosen and measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from withhold.records.splits import assign_parts
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
-LEAST_TEST = 10  # labelled test records: below, an interval says nothing
+LEAST_TEST = 10  # labelled test records; with fewer, an interval says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +27,9 @@ class Split:
 
     @classmethod
     def of(cls, dataset: Dataset, seed: int) -> Split:
-        """The parts of the data; where it has no val, a tenth of train is set apart.
+        """The parts of the data; if it has no val, a tenth of train becomes val.
 
-        By group where there is one and it lies wholly in one part; else by record.
+        Whole groups are moved if no group is in both train and test; otherwise, records.
         """
         parts = dataset.parts
         assert parts is not None
@@ -47,11 +47,11 @@ class Split:
         return split.with_val(train, groups if whole else None, seed)
 
     def on(self, kept: Rows) -> Split:
-        """The same split of some of the records."""
+        """The same split for the rows `kept`."""
         return Split(self.train[kept], self.val[kept], self.test[kept])
 
     def with_val(self, among: Mask, groups: Rows | None, seed: int) -> Split:
-        """A tenth of `among`, which is in train, becomes val."""
+        """Move a tenth of `among`, a part of train, to val."""
         val = np.zeros_like(self.train)
         val[_tenth(np.flatnonzero(among), groups, seed)] = True
         return replace(self, train=self.train & ~val, val=self.val | val)
@@ -59,16 +59,16 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class AttackParts:
-    """The labelled records of one attribute, and what intervals about it count."""
+    """The labelled records of one attribute by part, and the units that intervals count."""
 
     train: Rows
     val: Rows
     test: Rows
-    units: Rows | None  # the group of every record of the data; None counts records
+    units: Rows | None  # the group of every record of the data; None: intervals count records
     note: str = ""
 
     def on(self, kept: Rows) -> AttackParts:
-        """The same parts as places among `kept`, sorted rows that hold them all."""
+        """The same parts as positions in `kept`, which is sorted and contains all of them."""
         train, val, test = (np.searchsorted(kept, r) for r in (self.train, self.val, self.test))
         units = None if self.units is None else self.units[kept]
         return AttackParts(train, val, test, units, self.note)
@@ -77,14 +77,14 @@ class AttackParts:
 def parts_of(
     attribute: Attribute, split: Split, groups: Rows | None, group_name: str | None, seed: int
 ) -> AttackParts:
-    """Labelled records of each part; groups kept apart unless the attribute is the group itself.
+    """Labelled records of each part; groups are kept apart unless the attribute is the group.
 
-    Where people are in train and test alike (a split by record) an attacker on gender would learn
-    to know the people: train is then cut down to some of them, and test to others.
+    If the same people are in train and test (a split by record), an attacker on gender would learn
+    to recognise the people. Train is then reduced to some people, and test to others.
     """
     known, note = attribute.known, ""
     chosen = split
-    # The group itself, or whatever tells it: nobody names a person whom they never met.
+    # An attribute that identifies the group needs the same people in train and test.
     if groups is not None and not tells_group(attribute, groups) and straddles(groups, split):
         apart = _groups_apart(split, groups)
         if unmeasurable(attribute, apart) is None:
@@ -95,7 +95,7 @@ def parts_of(
             )
         else:
             note = (
-                f"too few people ('{group_name}') a class to keep them apart: for"
+                f"too few people ('{group_name}') per class to keep them apart: for"
                 f" '{attribute.name}' the same people are in train and test"
             )
     if (chosen.val & known).sum() < 2:
@@ -106,27 +106,27 @@ def parts_of(
 
 
 def straddles(groups: Rows, split: Split) -> bool:
-    """Whether some group is in more than one part."""
+    """Whether some group is both in test and in train or val."""
     seen = [set(np.unique(groups[m]).tolist()) for m in (split.train, split.val, split.test)]
     return bool(seen[2] & (seen[0] | seen[1]))
 
 
 def unmeasurable(attribute: Attribute, split: Split) -> str | None:
-    """Why this split says nothing about an attribute, whatever the release; None where it does.
+    """Why this split cannot measure an attribute, for any release; None if it can.
 
-    A split by person cannot show whether a person can be recognised: nobody names whom they never
-    met, and an audit that passed for that reason would be worth nothing.
+    A split by person cannot show whether a person can be recognised: no attacker can name a person
+    who is not in train. An audit that passes for that reason is worth nothing.
     """
     train, test = attribute.rows(split.train), attribute.rows(split.test)
     for part, labels, least in (("train", train, 4), ("test", test, LEAST_TEST)):
         found = int(labels.known.sum())
         if found < least:
             return (
-                f"attribute '{attribute.name}' has too few labels in the {part} part: {found},"
-                f" where {least} are the least for {'an interval' if part == 'test' else 'a fit'}"
+                f"attribute '{attribute.name}' has too few labels in the {part} part: {found}, but"
+                f" {'an interval' if part == 'test' else 'a fit'} needs at least {least}"
             )
     if not attribute.multilabel and len(np.unique(train.codes[train.known])) < 2:
-        return f"attribute '{attribute.name}' has one class only in the train part"
+        return f"attribute '{attribute.name}' has only one class in the train part"
     if not attribute.multilabel and not np.isin(test.codes[test.known], train.codes).any():
         return (
             f"no class of '{attribute.name}' is in both the train and the test part, so no attacker"
@@ -136,7 +136,7 @@ def unmeasurable(attribute: Attribute, split: Split) -> str | None:
 
 
 def unseen(attribute: Attribute, parts: AttackParts) -> list[str]:
-    """Classes of test that attackers never saw in train: nobody can name them."""
+    """Classes of test that are not in train, so that no attacker can name them."""
     if attribute.multilabel:
         return []
     missing = np.setdiff1d(attribute.codes[parts.test], attribute.codes[parts.train])
@@ -144,7 +144,7 @@ def unseen(attribute: Attribute, parts: AttackParts) -> list[str]:
 
 
 def tells_group(attribute: Attribute, groups: Rows) -> bool:
-    """Whether each value of the attribute is of one group only (it is the group, or finer)."""
+    """Whether each value of the attribute belongs to one group only (it is the group, or finer)."""
     if attribute.multilabel:
         return False
     known = attribute.known
@@ -153,7 +153,8 @@ def tells_group(attribute: Attribute, groups: Rows) -> bool:
 
 
 def _groups_apart(split: Split, groups: Rows) -> Split:
-    """Of each part the records of its own people only: three fifths, a fifth, a fifth."""
+    """Deal people to train, val and test (three fifths, a fifth, a fifth), and keep in each part
+    only the records of its own people."""
     names, member = np.unique(groups, return_inverse=True)
     dealt = assign_parts(len(names), seed=0)[member]
     return Split(

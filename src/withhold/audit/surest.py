@@ -1,8 +1,8 @@
-"""The worst slice: a few records that are read while the others are not.
+"""The worst slice: a few records that attackers read while they cannot read the others.
 
-Two searches, both on what cross-fitted attackers say of records they never saw: the records of
-which they are surest, and the leaves of a shallow tree grown on one half of the records and
-measured on the other. All slices share the confidence of one look.
+There are two searches, both on predictions of cross-fitted attackers for records they never saw:
+the records of which an attacker is surest, and the leaves of a shallow tree, grown on one half of
+the records and measured on the other. All slices share the confidence of one test.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from withhold.audit.intervals import exact_least, share, shared
 from withhold.records.attribute import Attribute
 
 SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
-_FEWEST = 15  # records of a slice
+_FEWEST = 15  # fewest records of a slice
 _LEAVES = 8
 Mask = npt.NDArray[np.bool_]
 
@@ -35,10 +35,10 @@ def worst_slice(
     units: npt.NDArray[np.int64] | None,
     seed: int,
 ) -> SliceRead | None:
-    """The slice that is read most surely above its floor; None where there are too few records.
+    """The slice that is read most surely above its floor; None if there are too few records.
 
-    `without` says for the same rows whether a guess from the preserved labels is right; the floor
-    of a slice is that guess among its records, or the floor of all.
+    `without` says for each row whether a guess from the preserved labels is right. The floor of a
+    slice is the accuracy of that guess in the slice, or `floor` if that is higher.
     """
     best = said["best"]
     if attribute.multilabel or len(best.rows) < 2 * _FEWEST:
@@ -76,7 +76,7 @@ def worst_slice(
 def _by_confidence(said: Said, seed: int) -> list[tuple[str, str, npt.NDArray[np.int64]]]:
     top = np.sort(said.log_p, axis=1)
     margin = top[:, -1] - top[:, -2]
-    # Equals in random order: the order of the rows must not decide who is in a slice.
+    # Break ties at random: the order of the rows must not decide which records are in a slice.
     order = np.lexsort((np.random.default_rng([seed, 0x7135]).random(len(margin)), -margin))
     sizes = {q: round(q * len(order)) for q in SHARES}
     return [
@@ -89,7 +89,7 @@ def _by_confidence(said: Said, seed: int) -> list[tuple[str, str, npt.NDArray[np
 def _by_tree(
     right: Mask, x: FloatArray, names: Sequence[str], seed: int
 ) -> list[tuple[str, str, npt.NDArray[np.int64]]]:
-    """Leaves of a tree that predicts, on one half, where the attackers are right."""
+    """The leaves of a tree, fitted on one half, that predicts where the attackers are right."""
     from sklearn.tree import DecisionTreeClassifier
 
     half = np.random.default_rng([seed, 0x51CE]).permutation(len(right)) % 2 == 0
@@ -111,7 +111,7 @@ def _by_tree(
 
 
 def _rules(tree: object, names: Sequence[str]) -> dict[int, str]:
-    """The path to each leaf in words."""
+    """The path to each leaf, in words."""
     t = tree.tree_  # type: ignore[attr-defined]
     found: dict[int, str] = {}
 

@@ -1,4 +1,4 @@
-"""Columns of a release that labelled records alone cannot speak for."""
+"""Columns of a release that an attack on the labelled records does not fully cover."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from withhold.records.columns import EncodedColumn, why_not_covered
 def not_covered(
     encoded: Mapping[str, EncodedColumn], rows: Rows, questions: Sequence[Question], *, seed: int
 ) -> dict[str, str]:
-    """Why an attack on the labelled records says nothing of the others: {column: reason}.
+    """Why an attack on the labelled records says nothing about the others: {column: reason}.
 
-    encoded: the columns on `rows` of the paired records.
+    encoded: the columns for `rows` of the paired records.
     """
     found: dict[str, str] = {}
     for question in questions:

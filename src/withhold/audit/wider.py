@@ -1,4 +1,4 @@
-"""What an audit looks at beside the features of the test part: all rows, all columns, copies."""
+"""The attacks beyond the features of the test part: all rows, all columns, and copies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from withhold.records.dataset import Dataset
 
 @dataclass(frozen=True)
 class WiderLook:
-    """By attribute what goes into its evidence; the columns of the release; copies by part."""
+    """Fields for the evidence of each attribute (`of`), the columns, and the copies by part."""
 
     of: dict[str, dict[str, Any]] = field(default_factory=dict)
     columns: tuple[Column, ...] = ()
@@ -47,7 +47,7 @@ def look_wider(
     effort: Effort,
     progress: Progress,
 ) -> WiderLook:
-    """Attack all rows and all columns for what is suppressed, and compare rows with originals."""
+    """Attack suppressed attributes on all rows and columns, and compare rows with originals."""
     quick, seed = effort.quick, effort.seed
     wanted = [q for q in asks if q.role == "suppress"]
     shown = original if matched is None else matched.release

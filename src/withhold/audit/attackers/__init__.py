@@ -1,6 +1,6 @@
-"""Attackers: models that infer an attribute from a release, one a file, weakest first.
+"""Attackers: models that infer an attribute from a release, one per file, weakest first.
 
-Importing the package fills the ladder.
+Importing the package registers them on the ladder.
 """
 
 from withhold.audit.attackers.attacker import (

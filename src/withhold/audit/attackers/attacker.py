@@ -1,4 +1,4 @@
-"""The interface of an attacker, and the ladder that they register on."""
+"""The interface of attackers, and the ladder on which they register."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
 State = Mapping[str, npt.NDArray[Any]]
-# What an attacker is shown: features standardised, or (where there are many) their first principal
-# directions, or the released numbers as they are. Each is computed once and shared.
+# What an attacker sees: standardised features ("standard"), their first principal directions if
+# there are many ("reduced"), or the released numbers ("raw"). Attackers share these views.
 ViewName = Literal["standard", "reduced", "raw"]
 
 
@@ -23,8 +23,8 @@ class Prediction(Protocol):
     """Anything that scores classes: a fitted attacker, or a frozen model of a method."""
 
     def logits(self, x: FloatArray) -> FloatArray:
-        """Scores of each class, (n, k), for features (n, d): log-probabilities up to a constant;
-        of a multi-label attribute the log odds of each label."""
+        """Scores of each class, (n, k), for features (n, d): log-probabilities up to a constant,
+        or the log odds of each label if the attribute is multi-label."""
 
 
 class FittedAttacker(ABC):
@@ -32,15 +32,15 @@ class FittedAttacker(ABC):
 
     @abstractmethod
     def logits(self, x: FloatArray) -> FloatArray:
-        """As of a `Prediction`."""
+        """See `Prediction.logits`."""
 
     def state(self) -> State | None:
-        """What another fit can start from; None where none can."""
+        """The state that another fit can start from; None if it cannot."""
         return None
 
 
 class Attacker(ABC):
-    """Learns an attribute on train, is chosen on val; never sees test."""
+    """A model that learns an attribute on train and is chosen on val; it never sees test."""
 
     name: ClassVar[str]
     view: ClassVar[ViewName]
@@ -57,19 +57,19 @@ class Attacker(ABC):
         *,
         seed: int,
     ) -> FittedAttacker:
-        """Fit on (x, attribute), choose settings on val; missing labels are masked."""
+        """Fit on (x, attribute) and choose settings on val; missing labels are masked."""
 
     @abstractmethod
     def cost(self, n: int, d: int, classes: int) -> float:
-        """About how many seconds a fit takes on one core: for the order and the time left."""
+        """Estimated seconds of a fit on one core, used for the order and for the time left."""
 
     def declines(self, n: int, d: int, classes: int) -> str | None:
-        """Why it does not take on n records of d features and so many classes; None if it does."""
+        """Why it cannot attack n records of d features with so many classes; None if it can."""
         del n, d, classes
         return None
 
     def warm(self, state: State) -> Attacker:
-        """The same attacker, starting from the state of a fitted one where it `starts_warm`."""
+        """The same attacker, started from a fitted state if it `starts_warm`."""
         del state
         return self
 
@@ -105,7 +105,7 @@ def get_attackers(names: Iterable[str]) -> tuple[Attacker, ...]:
 
 
 def per_label(attribute: Attribute) -> list[Attribute]:
-    """A multi-label attribute as one binary attribute a label; a categorical one as itself."""
+    """A multi-label attribute as one binary attribute per label; a categorical one unchanged."""
     if not attribute.multilabel:
         return [attribute]
     return [
@@ -115,7 +115,7 @@ def per_label(attribute: Attribute) -> list[Attribute]:
 
 
 def log_shares(attribute: Attribute) -> FloatArray:
-    """log of the smoothed share of each class, (k,); of each label, its log odds."""
+    """log of the smoothed share of each class, (k,); for multi-label, log odds of each label."""
     counts = attribute.counts.astype(np.float64)
     if attribute.multilabel:
         known = (attribute.codes >= 0).sum(axis=0)

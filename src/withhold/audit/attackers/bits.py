@@ -1,4 +1,4 @@
-"""`bits`: the raw bits of the released numbers. Reads what is written below any threshold."""
+"""`bits`: the raw bits of the released numbers. Reads labels hidden in single bits."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from withhold.audit.attackers.logistic import LinearPrediction, fit_linear
 from withhold.records.attribute import Attribute
 
 _BITS = 32
-_ROWS = 20_000  # that bits are ranked on
-_COLUMNS = 32  # ranked at a time, so that their words stay in the cache of the processor
+_ROWS = 20_000  # records used to rank the bits
+_COLUMNS = 32  # columns ranked at a time, so that their words stay in the processor's cache
 Places = npt.NDArray[np.int64]  # (m, 2): feature and bit
 
 
 @attacker
 @dataclass(frozen=True)
 class Bits(Attacker):
-    """Logistic regression on those bits of the float32 features that differ most between classes.
+    """Logistic regression on the bits of the float32 features that differ most between classes.
 
-    Features (n, d) have 32 d bits. Each is ranked by the chi-squared statistic of its table with
-    the classes, and the `most` highest are given to the regression.
+    Features (n, d) have 32 d bits. They are ranked by the chi-squared statistic of their table
+    with the classes, and the regression gets the `most` highest.
     """
 
     name: ClassVar[str] = "bits"
@@ -58,14 +58,14 @@ class Bits(Attacker):
         return BitsPrediction(tuple(places), tuple(heads), attribute.multilabel)
 
     def cost(self, n: int, d: int, classes: int) -> float:
-        """A product of every plane of bits with the classes; then the regression."""
+        """One product of each bit plane with the classes, then the regression."""
         ranked = 2.0 * min(n, _ROWS) * d * _BITS * (classes + 4)
         return 0.05 + ranked / 1e10 + min(4.0 * n * self.most * classes * 80, self.flops) / 5e10
 
 
 @dataclass(frozen=True, eq=False)
 class BitsPrediction(FittedAttacker):
-    """Chosen bits and a linear map on them; one of each for every label."""
+    """The chosen bits and a linear map on them, for each label."""
 
     places: tuple[Places, ...]
     heads: tuple[tuple[FloatArray, FloatArray], ...]

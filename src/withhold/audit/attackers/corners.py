@@ -1,7 +1,7 @@
-"""`corners`: a rule for the records at the end of one feature. Reads a small group, and no other.
+"""`corners`: a rule for the records at one end of one feature. Reads only a small group.
 
-Of a group of 1 % of the records an attacker for all records learns nothing: what it gains there is
-lost in the noise of the rest. Here each end of each feature is a group of its own.
+An attacker on all records does not learn a group of 1 %: the noise of the others hides it. This
+one treats each end of each feature as a group of its own.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _FEWEST = 12
 
 @dataclass(frozen=True)
 class Corners(Attacker):
-    """For each class the ends of features in which some other feature goes with it best.
+    """For each class, find the end of a feature in which another feature predicts the class best.
 
     The ends are the `shares` highest and lowest values. Within an end of m records the score of a
-    feature z is sqrt(m) times its correlation with the class. It is not on the ladder of an audit:
-    it says nothing of most records, and only the search for slices asks it.
+    feature z is sqrt(m) times its correlation with the class. It is not on the ladder of an audit,
+    because it predicts nothing for most records; only the search for slices uses it.
     """
 
     name: ClassVar[str] = "corners"
@@ -48,7 +48,7 @@ class Corners(Attacker):
         *,
         seed: int,
     ) -> CornersPrediction:
-        """Try every end of every feature, on train and val: there are few records in each."""
+        """Try every end of every feature, on train and val together: each end has few records."""
         known, held = attribute.known, attribute_val.known
         x = np.concatenate([x[known], x_val[held]])[:, :_WIDEST]
         codes = np.concatenate([attribute.codes[known], attribute_val.codes[held]])
@@ -74,7 +74,7 @@ class Corners(Attacker):
 
 @dataclass(frozen=True)
 class _Rule:
-    """Beyond `edge` of feature `j`: class `c` where feature `by` is on the `up` side of `at`."""
+    """Beyond `edge` of feature `j`: class `c` if feature `by` is on the `up` side of `at`."""
 
     j: int
     side: int
@@ -88,7 +88,7 @@ class _Rule:
 
 @dataclass(frozen=True, eq=False)
 class CornersPrediction(FittedAttacker):
-    """Rules for a few records; the shares of the classes for all others."""
+    """Rules for a few records, and the class shares for all others."""
 
     rules: tuple[_Rule, ...]
     shares: FloatArray
@@ -111,7 +111,7 @@ def _in_corner(
     classes: npt.NDArray[np.int64],
     end: tuple[int, int, float],
 ) -> list[tuple[float, _Rule]]:
-    """The feature that goes best with each class among the records of one end."""
+    """The feature that correlates best with each class among the records of one end."""
     centre, spread = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-6)
     z = (x - centre) / spread
     found = []
@@ -125,7 +125,7 @@ def _in_corner(
         correlation = (mine - p) @ z / (len(x) * np.sqrt(p * (1 - p)))
         by = int(np.argmax(np.abs(correlation)))
         score = float(np.sqrt(len(x)) * abs(correlation[by]))
-        # Half way between the means of the class and of the others.
+        # Halfway between the mean of the class and the mean of the others.
         at = float(x[mine > 0, by].mean() + x[mine == 0, by].mean()) / 2
         up = bool(correlation[by] > 0)
         found.append((score, _Rule(*end, by, at, up, int(c), score / 3)))

@@ -23,10 +23,10 @@ from withhold.records.attribute import Attribute
 @attacker
 @dataclass(frozen=True)
 class Kernel(Attacker):
-    """exp(-|x - l|² / 2σ²) to some records l of train; σ is chosen on val.
+    """Similarities exp(-|x - l|² / 2σ²) to some records l of train; σ is chosen on val.
 
     σ is a multiple of the median distance between records. Ridge regression, which has a closed
-    form, chooses among the multiples; the logistic fit is then made once.
+    form, chooses the multiple; the logistic regression is then fitted once.
     """
 
     name: ClassVar[str] = "kernel"
@@ -72,7 +72,7 @@ class Kernel(Attacker):
         return KernelPrediction(features, LinearPrediction(tuple(heads), attribute.multilabel))
 
     def cost(self, n: int, d: int, classes: int) -> float:
-        """Kernels, their whitening, Gram matrices; then the logistic fit."""
+        """Kernels, whitening and Gram matrices, then the logistic fit."""
         m = min(self.landmarks, n)
         gram = len(self.widths) * 6.0 * n * m * m + 2.0 * n * m * d
         return 0.2 + gram / 4e10 + min(4.0 * n * m * classes * 160, self.flops * 2) / 5e10
@@ -130,7 +130,7 @@ def _squared(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _targets(attribute: Attribute) -> npt.NDArray[np.float32]:
-    """One column a class (or label), 1 or 0; all zero where unknown."""
+    """One column per class, 1 or 0 (per label, 1 or -1); all zero if unknown."""
     if attribute.multilabel:
         return np.asarray(2.0 * (attribute.codes == 1) - (attribute.codes >= 0), np.float32)
     hot = np.zeros((len(attribute.codes), len(attribute.classes)), np.float32)
@@ -140,7 +140,7 @@ def _targets(attribute: Attribute) -> npt.NDArray[np.float32]:
 
 
 def _ridge_value(x: FloatArray, y: Any, x_val: FloatArray, y_val: Any) -> float:
-    """Minus the squared error of a ridge regression on val (penalty: 1e-3 of the mean variance)."""
+    """Negative squared error of a ridge regression on val (penalty: 1e-3 of the mean variance)."""
     mean = y.mean(axis=0)
     gram = (x.T @ x).astype(np.float64)
     gram[np.diag_indices_from(gram)] += 1e-3 * np.trace(gram) / len(gram) + 1e-9

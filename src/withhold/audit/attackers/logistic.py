@@ -41,7 +41,7 @@ class Logistic(Attacker):
         *,
         seed: int,
     ) -> LinearPrediction:
-        """Fit from the strongest penalty to the weakest, each from the one before."""
+        """Fit from the strongest penalty to the weakest, each starting from the previous fit."""
         pairs = zip(per_label(attribute), per_label(attribute_val), strict=True)
         heads = [
             fit_linear(x, a, x_val, v, strengths=self.strengths, flops=self.flops) for a, v in pairs
@@ -78,10 +78,10 @@ def fit_linear(
     strengths: Sequence[float],
     flops: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights (d, k) and bias (k,) of the multinomial fit that val likes best (cross-entropy).
+    """Weights (d, k) and bias (k,) of the multinomial fit with the least cross-entropy on val.
 
-    `strengths` are the inverse penalties C of scikit-learn, per 1,000 records, from strong to weak.
-    `flops` caps the work: an attacker that has not quite converged is still an attacker.
+    `strengths` are scikit-learn's inverse penalties C, per 1,000 records, from strong to weak
+    penalty. `flops` caps the work: an attacker that has not quite converged is still useful.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
@@ -120,7 +120,7 @@ def fit_linear(
 def _full(
     model: Any, present: Any, classes: int, shares: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights for every class; of those that train never saw, zero and an unlikely share."""
+    """Weights for every class; classes that train never saw get zero weights and a low bias."""
     d = model.coef_.shape[1]
     weight, bias = np.zeros((d, classes), np.float32), shares - 10.0
     if len(present) == 2 and model.coef_.shape[0] == 1:

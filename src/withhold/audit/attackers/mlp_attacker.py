@@ -1,7 +1,7 @@
-"""`mlp-small` and `mlp-large`: networks, trained on what they attack until val stops improving.
+"""`mlp-small` and `mlp-large`: networks, trained until val stops improving.
 
-Each runs fresh, and again (`…-warm`) from the weights of the model of the original data, which an
-attacker may have.
+Each is trained from scratch, and again (`…-warm`) from the weights of a model of the original
+data, which an attacker may have.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Mlp(Attacker):
         *,
         seed: int,
     ) -> MlpPrediction:
-        """Train on (x, attribute), stop on (x_val, attribute_val)."""
+        """Train on (x, attribute); stop when (x_val, attribute_val) no longer improves."""
         device = pick_device()
         network = AttributeNet(x.shape[1], len(attribute.classes), self.hidden)
         initialise(network, seed, "attacker", attribute.name)
@@ -79,7 +79,7 @@ class Mlp(Attacker):
         codes = torch.from_numpy(attribute.codes).to(device)
         held_codes = torch.from_numpy(attribute_val.codes).to(device)
         rows = torch.from_numpy(np.flatnonzero(attribute.known)).to(device)
-        # Few records must not mean few steps: an attacker that did not learn proves nothing.
+        # Few records must not mean few steps: an untrained attacker proves nothing.
         size = min(self.batch, max(len(rows) // 8, 16))
         per_epoch = steps_per_epoch(len(rows), size)
         epochs = max(self.epochs, epochs_for(None, len(rows), size, steps=self.steps))
@@ -100,7 +100,7 @@ class Mlp(Attacker):
                 optimiser.zero_grad(set_to_none=True)
                 loss.backward()
                 optimiser.step()
-            if not judged:  # nothing to choose by: keep the last epoch
+            if not judged:  # val has no labels: keep the last epoch
                 continue
             value = _held_out_error(network, held, held_codes, attribute.multilabel)
             since += 1
@@ -113,13 +113,13 @@ class Mlp(Attacker):
         return MlpPrediction(network.eval().cpu())
 
     def warm(self, state: Mapping[str, npt.NDArray[Any]]) -> Mlp:
-        """The same attacker, started from a fitted one at half the rate, to forget less."""
+        """The same attacker, started from a fitted state at half the rate, to forget less."""
         return replace(
             self, start=state, rate=self.rate / 2, steps=self.steps // 2, epochs=self.epochs // 2
         )
 
     def cost(self, n: int, d: int, classes: int) -> float:
-        """Multiply-adds of the steps, forward and back."""
+        """Multiply-adds of the steps, forward and backward."""
         sizes = (d, *self.hidden, classes)
         weights = sum(a * b for a, b in pairwise(sizes))
         steps = max(self.steps, self.epochs * n / self.batch) * 0.7
@@ -151,7 +151,7 @@ class MlpPrediction(FittedAttacker):
     network: AttributeNet
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The weights, for another one to start from."""
+        """The weights, for another fit to start from."""
         return {k: np.array(v.numpy()) for k, v in self.network.state_dict().items()}
 
     @torch.inference_mode()
@@ -163,7 +163,7 @@ class MlpPrediction(FittedAttacker):
 
 @torch.no_grad()
 def _held_out_error(network: AttributeNet, x: Tensor, codes: Tensor, multilabel: bool) -> float:
-    """Share of wrong labels on val, with the cross-entropy as a faint tie-break."""
+    """Share of wrong labels on val; the cross-entropy breaks ties."""
     network.eval()
     p = torch.cat([network(piece)[1] for piece in x.split(4096)])
     known = codes >= 0

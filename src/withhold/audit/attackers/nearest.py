@@ -1,4 +1,4 @@
-"""`nearest`: k nearest records of train vote. Reads what has clusters but no smooth border."""
+"""`nearest`: the k nearest records of train vote. Reads clusters without a smooth border."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from withhold.audit.attackers.attacker import (
 )
 from withhold.records.attribute import Attribute
 
-_BLOCK = 4_000_000  # distances at a time: 16 MB, which stay in the cache of the processor
+_BLOCK = 4_000_000  # distances at a time: 16 MB, which stay in the processor's cache
 
 
 @attacker
 @dataclass(frozen=True)
 class Nearest(Attacker):
-    """Euclidean neighbours in the reduced view; how many of them vote is chosen on val."""
+    """Euclidean neighbours in the reduced view; val chooses how many of them vote."""
 
     name: ClassVar[str] = "nearest"
     view: ClassVar[ViewName] = "reduced"
@@ -70,10 +70,10 @@ class NearestPrediction(FittedAttacker):
     classes: int
     shares: FloatArray
     k: int  # how many vote
-    most: int  # how many are looked up: ties are broken as they were when k was chosen
+    most: int  # how many are looked up, the same as when k was chosen, so that ties break alike
 
     def logits(self, x: FloatArray) -> FloatArray:
-        """log of the neighbours' votes, smoothed by one vote of everybody's; (n, classes)."""
+        """log of the neighbours' votes, smoothed by one vote of the class shares; (n, classes)."""
         pieces = [self.votes(near[:, : self.k]) for near in self.neighbours(x)]
         return np.concatenate(pieces) if pieces else np.zeros((0, self.classes), np.float32)
 
@@ -86,7 +86,7 @@ class NearestPrediction(FittedAttacker):
         block = max(_BLOCK // max(len(self.x), 1), 1)
         for start in range(0, len(x), block):
             piece = torch.from_numpy(np.ascontiguousarray(x[start : start + block]))
-            # |t|² - 2 x·t: less |x|², which is the same for all of a row.
+            # |t|² - 2 x·t; |x|² is left out because it is constant within a row.
             distance = torch.addmm(norms, piece, train.T, alpha=-2)
             yield distance.topk(self.most, dim=1, largest=False).indices.numpy()
 
@@ -100,7 +100,7 @@ class NearestPrediction(FittedAttacker):
             return odds
         n, k = near.shape
         flat = np.arange(n)[:, None] * self.classes + self.codes[near]
-        # Of equal numbers the nearer ones win, by a hair.
+        # If counts are equal, the nearer neighbours win.
         weight = np.broadcast_to(1 - 1e-3 * np.arange(k) / k, (n, k))
         counts = np.bincount(flat.reshape(-1), weight.reshape(-1), minlength=n * self.classes)
         smoothed = (counts.reshape(n, self.classes) + np.exp(self.shares)) / (k + 1)

@@ -1,4 +1,4 @@
-"""`parity`: products of signs of any number of features. Reads what no few of them show alone."""
+"""`parity`: products of signs of any number of features. Reads leaks that need many features."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from withhold.audit.attackers.attacker import (
 from withhold.audit.attackers.logistic import LinearPrediction, fit_linear
 from withhold.records.attribute import Attribute
 
-_MOST = 18  # features: all 2^18 products are tried
+_MOST = 18  # features; all 2^18 products are tried
 Array = npt.NDArray[np.float64]
 
 
 @attacker
 @dataclass(frozen=True)
 class Parity(Attacker):
-    """Logistic regression on the products of signs that go best with each class.
+    """Logistic regression on the products of signs that correlate best with each class.
 
     With b_j = 1 where feature j is above its median, the correlations of a class with all 2^d
     products of signs are the Walsh-Hadamard transform of its table over the 2^d sign patterns. The
-    regression gets the `most` best products, and the magnitudes of their weakest factors. Signs
-    are of features as they are: a parity on other axes is not found.
+    regression gets the `most` best products, and the magnitudes of their weakest factors. Only
+    signs of the features themselves are used, so a parity along other axes is not found.
     """
 
     name: ClassVar[str] = "parity"
@@ -58,20 +58,20 @@ class Parity(Attacker):
         return ParityPrediction(median, tuple(subsets), tuple(heads), attribute.multilabel)
 
     def declines(self, n: int, d: int, classes: int) -> str | None:
-        """Only where all products can be tried."""
+        """Decline if there are too many products to try all of them, or too many classes."""
         if d > _MOST:
             return f"all products of {d:,} signs are too many; it tries {_MOST} features at most"
         return f"{classes:,} classes are too many for products of signs" if classes > 50 else None
 
     def cost(self, n: int, d: int, classes: int) -> float:
-        """A transform of 2^d numbers a class, and the regression."""
+        """A transform of 2^d numbers per class, and the regression."""
         d = min(d, _MOST)
         return 0.05 + classes * d * 2.0**d * 4e-9 + 4.0 * n * 2 * self.most * classes * 80 / 5e10
 
 
 @dataclass(frozen=True, eq=False)
 class ParityPrediction(FittedAttacker):
-    """Sets of features and a linear map on their products; one of each for every label."""
+    """The chosen sets of features and a linear map on their products, for each label."""
 
     median: FloatArray
     subsets: tuple[npt.NDArray[np.bool_], ...]
@@ -90,7 +90,7 @@ class ParityPrediction(FittedAttacker):
 def _best_products(
     above: npt.NDArray[np.bool_], attribute: Attribute, most: int
 ) -> npt.NDArray[np.bool_]:
-    """The sets of features, (most, d), whose product of signs goes best with some class."""
+    """The sets of features, (most, d), with the sign products that correlate best with a class."""
     known, d = attribute.known, above.shape[1]
     pattern = above[known] @ (1 << np.arange(d))
     codes = attribute.codes[known]
@@ -117,7 +117,7 @@ def _walsh(table: Array) -> Array:
 
 
 def _products(x: FloatArray, median: FloatArray, chosen: npt.NDArray[np.bool_]) -> FloatArray:
-    """Products of signs, and the same times the magnitude of the weakest factor: (n, 2 most)."""
+    """Products of signs, and these times the magnitude of the weakest factor: (n, 2 most)."""
     centred = x - median
     signs = np.where(centred > 0, 1.0, -1.0)
     size = np.minimum(np.abs(centred), 2.0)

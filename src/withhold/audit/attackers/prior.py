@@ -1,4 +1,4 @@
-"""`prior`: the commonest class, whatever the record. What everybody knows without looking."""
+"""`prior`: the commonest class for every record. What anybody can guess without the data."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Prior(Attacker):
         return PriorPrediction(log_shares(attribute))
 
     def cost(self, n: int, d: int, classes: int) -> float:
-        """Nothing to speak of."""
+        """Negligible."""
         return 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class PriorPrediction(FittedAttacker):
-    """The same answer to everything."""
+    """The same answer for every record."""
 
     shares: FloatArray  # (k,)
 

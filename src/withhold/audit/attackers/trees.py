@@ -1,4 +1,4 @@
-"""`trees`: gradient-boosted trees on features as they are; reads thresholds and interactions."""
+"""`trees`: gradient-boosted trees on the features. Reads thresholds and interactions."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from withhold.records.attribute import Attribute
 class Trees(Attacker):
     """scikit-learn's histogram boosting; stops when val no longer improves.
 
-    A round grows one tree a class, so that many classes on many features would take hours. Of more
-    than `widest` features those are taken that tell most of the attribute one by one (in bits,
-    after binning); and rounds are as many as `budget` allows, so that of 16,000
-    records 60 classes get about thirty and 1,000 classes none: then the attacker is skipped, and
-    the audit says so.
+    A round grows one tree per class, so many classes on many features would take hours. If there
+    are more than `widest` features, only those with the most bits on the attribute are used (each
+    binned, one by one). `budget` limits the rounds: with 16,000 records, 60 classes get about
+    thirty rounds and 1,000 classes none. The attacker is then skipped, and the audit says so.
     """
 
     name: ClassVar[str] = "trees"
@@ -50,7 +49,7 @@ class Trees(Attacker):
         *,
         seed: int,
     ) -> TreesPrediction:
-        """Boost on the labelled records; val says when to stop."""
+        """Boost on the labelled records until val no longer improves."""
         labels = per_label(attribute)
         pairs = zip(labels, per_label(attribute_val), strict=True)
         models = []
@@ -81,7 +80,7 @@ class Trees(Attacker):
         return 0.3 + work / 1.5e8
 
     def declines(self, n: int, d: int, classes: int) -> str | None:
-        """Too many classes for five rounds within the budget, or for the records there are."""
+        """Decline if the budget allows fewer than five rounds, or classes have too few records."""
         crowded = classes > 100 and n < 8 * classes
         if crowded or self._rounds(n, min(d, self.widest), classes) < 5:
             return f"{classes:,} classes of {n:,} records are too many for boosted trees"
@@ -116,7 +115,7 @@ class TreesPrediction(FittedAttacker):
 
 
 def telling(x: FloatArray, attribute: Attribute, most: int) -> npt.NDArray[np.int64]:
-    """The `most` features that share most bits with the attribute, one by one, in 16 bins each."""
+    """The `most` features with the highest mutual information with the attribute, in 16 bins."""
     d = x.shape[1]
     if d <= most:
         return np.arange(d)

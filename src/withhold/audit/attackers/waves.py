@@ -33,7 +33,7 @@ class Waves(Attacker):
 
         P(f) = |sum_i (1[s_i = c] - p) exp(-2 pi i f u_i)|² / (n p (1 - p))
 
-    is about exponential with mean 1 where u tells nothing at frequency f. It is computed for all
+    is about exponential with mean 1 if u reveals nothing at frequency f. It is computed for all
     whole f below `bins` / 2 at once, by a Fourier transform of a histogram of `bins` bins. The
     phases f u mod 1 of the `most` highest peaks go to the trees, with their cosines and sines.
     """
@@ -54,7 +54,7 @@ class Waves(Attacker):
         seed: int,
     ) -> WavesPrediction:
         """Find the frequencies on train, then fit the trees."""
-        first = x[:, :_WIDEST]  # frequencies are looked for in these features alone
+        first = x[:, :_WIDEST]  # only these features are searched for frequencies
         low, size = _range(first)
         peaks = self._peaks((first.astype(np.float64) - low) / size, attribute)
         chosen = WavesPrediction(low, size, peaks, None)
@@ -65,11 +65,11 @@ class Waves(Attacker):
         return WavesPrediction(low, size, peaks, fitted)
 
     def declines(self, n: int, d: int, classes: int) -> str | None:
-        """Not for classes too many for trees."""
+        """Decline if there are too many classes for trees."""
         return Trees().declines(n, 3 * self.most, classes)
 
     def cost(self, n: int, d: int, classes: int) -> float:
-        """A transform for each of the first features and classes, and small trees."""
+        """A transform for each of the first features and classes, then small trees."""
         d, classes = min(d, _WIDEST), min(classes, 20)
         return 0.1 + d * classes * (self.bins * 1e-7 + min(n, _ROWS) * 2e-8) + n * classes * 1e-5
 
@@ -124,7 +124,7 @@ class WavesPrediction(FittedAttacker):
 
 
 def _range(x: FloatArray) -> tuple[Array, Array]:
-    """Least value and range of each feature, outliers cut off."""
+    """Least value and range of each feature, without outliers."""
     sample = x[:: max(len(x) // 5000, 1)].astype(np.float64)
     low, high = np.quantile(sample, [0.002, 0.998], axis=0, method="nearest")
     return low, np.where(high > low, high - low, 1.0)

@@ -1,0 +1,138 @@
+"""The records that an audit works on: original and releases, paired, split, with the questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from withhold.audit import picture
+from withhold.audit.attack_plan import Question, questions, used_rows
+from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.averaged import by_source
+from withhold.audit.findings import Distortion
+from withhold.audit.linked_records import SIZES
+from withhold.audit.pairing import PairedRelease, pair
+from withhold.audit.setting_groups import Effort, Pairing
+from withhold.audit.split import Rows, Split
+from withhold.core.errors import UserError
+from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
+
+
+@dataclass(frozen=True, eq=False)
+class AuditCase:
+    """The records of an audit, paired and split, and the questions about them.
+
+    `matched` is None if there is no release; `draws` are other releases of the same records.
+    """
+
+    original: Dataset
+    matched: PairedRelease | None
+    draws: tuple[PairedRelease, ...]
+    split: Split
+    asks: tuple[Question, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        original: Dataset,
+        release: Dataset | None,
+        again: Sequence[Dataset],
+        roles: Roles,
+        pairing: Pairing,
+        seed: int,
+        *,
+        average: str | None,
+    ) -> AuditCase:
+        """Split the original, check the roles, and pair the releases with the original."""
+        # Identity can only be measured on a split by record; `parts_of` separates people later.
+        named = roles.suppress or ((original.group,) if original.group else ())
+        if average is not None:
+            original = by_source(original, average)
+        original = original.with_drawn_split(named)
+        roles.check(original)
+        if release is None and again:
+            raise UserError("other draws (again) need a release; name the release too")
+        match = partial(pair, original, by=pairing.id, same_order=pairing.same_order)
+        matched = None if release is None else match(release)
+        draws = tuple(match(other) for other in again)
+        return cls(original, matched, draws, Split.of(original, seed))
+
+    @property
+    def names(self) -> list[str]:
+        """The attributes that are measured."""
+        return [q.name for q in self.asks]
+
+    @property
+    def tiers(self) -> list[str]:
+        """The tiers that the audit can measure."""
+        found = ["informed", "linked", *(f"linked{r}" for r in SIZES), "all_rows", "subgroup"]
+        found += [] if self.matched is None else ["columns", "column"]
+        if self.matched is not None and self.matched.same_space:
+            found.append("ignorant")
+        return found + (["repeated"] if self.draws else [])
+
+    def asking(
+        self,
+        roles: Roles,
+        effort: Effort,
+        *,
+        hidden: Iterable[str] | str | None,
+        joint: Iterable[Sequence[str] | str],
+    ) -> AuditCase:
+        """The same records with their questions."""
+        asks = questions(
+            self.original,
+            roles,
+            self.split,
+            hidden=hidden,
+            joint=joint,
+            limits=effort.limits,
+            seed=effort.seed,
+        )
+        return replace(self, asks=tuple(asks))
+
+    def used(self, shown: Rows) -> tuple[AuditCase, Rows]:
+        """Keep only the records that an attacker or the map uses; also the new places of `shown`.
+
+        shown: the records on the map.
+        """
+        kept = used_rows(self.asks, shown)
+        if len(kept) == len(self.original):
+            return self, shown
+        original = self.original.rows(kept)
+        case = AuditCase(
+            original,
+            None if self.matched is None else self.matched.on(kept, original),
+            tuple(draw.on(kept, original) for draw in self.draws),
+            self.split.on(kept),
+            tuple(q.on(kept) for q in self.asks),
+        )
+        return case, np.searchsorted(kept, shown)
+
+    def mean_of_draws(self) -> FloatArray | None:
+        """The mean features of all draws of every record; None if there is only one draw."""
+        if self.matched is None or not self.draws:
+            return None
+        first = self.matched.release
+        for other in self.draws:
+            if other.release.dimension != first.dimension:
+                raise UserError(
+                    f"{other.release.name} has {other.release.dimension:,} features and"
+                    f" {first.name} has {first.dimension:,}; draws must have the same features"
+                )
+        total = first.x.astype(np.float64)
+        for other in self.draws:
+            total += other.release.x
+        mean: FloatArray = (total / (len(self.draws) + 1)).astype(np.float32)
+        return mean
+
+    def distortion(self) -> Distortion | None:
+        """How far the test records moved; None if the release has other features."""
+        if self.matched is None or not self.matched.same_space:
+            return None
+        test = self.split.test
+        return picture.distortion(self.original.x[test], self.matched.release.x[test])
