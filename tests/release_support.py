@@ -79,10 +79,10 @@ def bundle_of(
     seed: int = 0,
     key: bytes | None = None,
     **where: Any,
-) -> tuple[Bundle, Collection]:
-    """A bundle, and the collection it is for."""
+) -> tuple[Bundle, Dataset]:
+    """A bundle, and the dataset it is for."""
     if isinstance(media, Path):
         media = open_media(media, kind, stills=False, **where)
     roles = Roles.of(suppress, "")
     data = Dataset.of_media(media)
-    return fit_bundle(data, roles, method=method, config=config, seed=seed, key=key), media
+    return fit_bundle(data, roles, method=method, config=config, seed=seed, key=key), data

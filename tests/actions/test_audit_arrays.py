@@ -47,8 +47,13 @@ def test_arrays_are_audited_as_datasets_are(made: Any, form: str) -> None:
         "tensor": lambda a: torch.tensor(a, requires_grad=True),
     }[form]
     for key, released in {"same": x, "shuffled": shuffled}.items():
-        found = withhold.audit(turn(x), turn(released), attributes=labels, suppress="secret", **HOW)
+        vouch = {"attributes": labels, "suppress": "secret", "same_order": True}
+        found = withhold.audit(turn(x), turn(released), **vouch, **HOW)
         assert informed(found) == wanted[key]
+    # Nobody vouches for rows that lie no nearer to their own originals than to others.
+    assert informed(withhold.audit(turn(x), turn(x), attributes=labels, suppress="secret", **HOW))
+    with pytest.raises(UserError, match="were the rows shuffled"):
+        withhold.audit(turn(x), turn(shuffled), attributes=labels, suppress="secret", **HOW)
 
 
 def test_arrays_alone_and_releases_of_another_width(made: Any) -> None:

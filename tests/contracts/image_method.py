@@ -177,6 +177,7 @@ class ImageMethodContract:
             pixels[1].x,
             "secret",
             attributes=data.table.take(released.original_rows).select(["secret"]),
+            same_order=True,
             quick=True,
         )
         assert 0 <= found.attributes["secret"].informed.accuracy <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from media_support import constant, write_wav
@@ -40,7 +41,7 @@ def test_a_working_folder_that_is_a_link_is_refused(tmp_path):
     faces = open_media(people(tmp_path / "faces"), "image")
     with (
         pytest.raises(UserError, match=r"out\.partial is a link"),
-        open_media_sink(faces, tmp_path / "out", {}, frozenset()),
+        open_media_sink(faces, tmp_path / "out", {}, pa.table({})),
     ):
         pass
     write_wav(tmp_path / "s" / "a.wav", constant(0.1, 4000))

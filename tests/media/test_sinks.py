@@ -17,6 +17,7 @@ from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.media.folder_sink import DATE, FolderSink, dealt, names_path
 from withhold.media.sinks import mulaw, open_media_sink
+from withhold.records.plain import plain_schema
 from withhold.records.readers import Samples, open_media
 from withhold.records.readers.media_table import MULAW
 from withhold.records.samples import Picture, Sound
@@ -47,12 +48,13 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_numbers_are_dealt_out_by_the_key() -> None:
     """The order of names tells who belongs together."""
-    one = dealt(50, KEY)
+    some, others = (Samples([f"{i} {n}" for n in range(50)], pa.table({}), "text") for i in "ab")
+    one = dealt(some, KEY)
     assert sorted(one) == list(range(50))
-    assert one.tolist() == dealt(50, KEY).tolist()
-    assert one.tolist() != dealt(50, bytes(32)).tolist()
+    assert one.tolist() == dealt(some, KEY).tolist()
+    assert one.tolist() != dealt(some, bytes(32)).tolist()
+    assert one.tolist() != dealt(others, KEY).tolist()
     assert one.tolist() != list(range(50))
-    assert dealt(1, KEY).tolist() == [0]
 
 
 def test_a_folder_has_numbers_labels_and_one_date(tmp_path: Path) -> None:
@@ -107,8 +109,9 @@ def test_kept_names_that_would_become_one(tmp_path: Path, names: tuple[str, str]
 
 @pytest.mark.parametrize("name", ["../x.png", "/x.png", "b/../../x.png", "..\\x.png"])
 def test_kept_names_that_lead_out(tmp_path: Path, name: str) -> None:
-    sink = FolderSink(tmp_path / "out", {}, frozenset(), "image", items=1, key=KEY, keep_names=True)
-    item = next(open_media(people(tmp_path / "in"), "image").items())
+    faces = open_media(people(tmp_path / "in"), "image")
+    sink = FolderSink(tmp_path / "out", {}, pa.table({}), faces, key=KEY, keep_names=True)
+    item = next(faces.items())
     with pytest.raises(UserError, match="leads out of the release; leave out --keep-names"):
         sink.released(0, type(item)(name, item.content))
 
@@ -130,9 +133,9 @@ def test_a_manifest_may_name_one_file_twice_and_a_column_path(tmp_path: Path) ->
 
 def test_samples_in_memory_become_numbered_files(tmp_path: Path) -> None:
     media = Samples([Picture(noisy(i)) for i in range(3)], pa.table({"n": [5, 6, 7]}), "image")
-    bundle, _ = bundle_of(media, suppress="n")
+    bundle, data = bundle_of(media, suppress="n")
     out = tmp_path / "out"
-    release_media(bundle, media, out, keep_names=True, progress=Silent())
+    release_media(bundle, data, out, keep_names=True, progress=Silent())
     assert set(below(out)) == {"manifest.csv", *(f"{i:08d}.png" for i in range(3))}
 
 
@@ -201,7 +204,7 @@ def test_tables_of_samples(tmp_path: Path, form: str) -> None:
     how: dict[str, Any] = {"kind": "sound", "rate": 8000, "drop": ("secret",)}
     assert release(tmp_path / "in.parquet", tmp_path / "out.parquet", "mask", **how) == 4
     found, wanted = pq.read_table(tmp_path / "out.parquet"), table.drop_columns("secret")
-    assert found.schema.equals(wanted.schema, check_metadata=False)
+    assert found.schema.equals(plain_schema(wanted.schema), check_metadata=False)
     assert found.schema.metadata is None
     others = ["n", "when", "tags"]
     assert found.select(others).to_pylist() == wanted.select(others).slice(0, 4).to_pylist()
@@ -223,7 +226,7 @@ def test_mulaw_is_the_nearest() -> None:
     assert (error <= np.abs(MULAW[None, :] - wave[:, None]).min(axis=1) + 1e-7).all()
 
 
-def test_tables_of_bytes_keep_each_its_format(tmp_path: Path) -> None:
+def test_tables_of_bytes_get_one_format_for_all(tmp_path: Path) -> None:
     forms = ["JPEG", "PNG", "JPEG", "BMP"]
     media = [picture_bytes(noisy(i), form) for i, form in enumerate(forms)]
     table = pa.table({"jpeg": pa.array([*media, b"junk", b""], pa.large_binary()), "n": range(6)})
@@ -235,7 +238,7 @@ def test_tables_of_bytes_keep_each_its_format(tmp_path: Path) -> None:
     from PIL import Image
 
     kinds = [Image.open(io.BytesIO(v)).format for v in found["jpeg"].to_pylist()]
-    assert kinds == forms
+    assert kinds == ["JPEG"] * 4  # which of them was a PNG may tell of people
     assert not {*media} & {*found["jpeg"].to_pylist()}
 
 
@@ -282,4 +285,4 @@ def test_another_suffix_than_the_original_has(tmp_path: Path) -> None:
     ]:
         collection = open_media(tmp_path / media, "image")
         with pytest.raises(UserError, match=told):
-            open_media_sink(collection, tmp_path / out, {}, frozenset())
+            open_media_sink(collection, tmp_path / out, {}, pa.table({}))

@@ -16,6 +16,7 @@ from withhold.certificate import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress
+from withhold.records.arrays import as_pixels
 from withhold.records.dataset import Dataset
 
 
@@ -69,13 +70,24 @@ def audit(
     `workers` and `seed` those of `Effort`; `certificate` and `key` those of `Claims` (all in
     `withhold.audit.setting_groups`). The rest are those of `withhold.audit.evaluate.evaluate`.
     """
+    for given in (original, release):
+        if isinstance(given, str | Path):
+            raise UserError(
+                f"audit takes datasets and arrays; read the file first: Dataset.read('{given}')"
+            )
+        if as_pixels(given) is not None or (isinstance(given, Dataset) and given.media is not None):
+            raise UserError(
+                "attackers read features, and these are media; make features of original and"
+                " release first: withhold.extract(data, extractor='pixels')"
+            )
     if not isinstance(original, Dataset):
         original = _original(original, attributes, group)
     elif attributes is not None or group is not None:
         raise UserError("a Dataset has its attributes and group with it; pass neither of them")
     if release is not None and not isinstance(release, Dataset):
+        # Rows of arrays have no other name than their place. Where the records lie no nearer to
+        # their own originals than to others, the audit refuses unless `same_order` vouches.
         release = _released(release, original)
-        same_order = True  # rows of arrays have no other name than their place
     return Audit.of(
         evaluate(
             original,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import Field
 
 from withhold.actions.audit import Audit, audit
@@ -22,7 +23,7 @@ from withhold.core.output_targets import check_folder_target, write_into
 from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset
 from withhold.records.readers.collection import FILE
-from withhold.release.released_dataset import with_rows
+from withhold.release.released_dataset import released_rows, with_rows
 from withhold.report import render
 
 
@@ -73,6 +74,11 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
         progress=progress,
     )
     made_here = release != request.release  # features that this audit extracted
+    if made_here and request.again:
+        raise UserError(
+            "--again takes files of features: extract each draw with withhold extract --like, and"
+            " audit the files of features"
+        )
     before = request.reading.read(original, progress)
     after = None
     if release is not None:
@@ -81,6 +87,10 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
             settings = settings.over(id=_shared_names(before, after))
         if settings.id is not None:
             before = _matched(before, after, settings.id, progress)
+        if settings.id == FILE and made_here and request.media.names is not None:
+            # The names came from the list beside the release: they did not leave with it.
+            after = _paired_by_name(before, after)
+            settings = settings.model_copy(update={"id": None})
     found = audit(
         before,
         after,
@@ -142,13 +152,30 @@ def _read(
         found = replace(found, schema=found.schema.remove_metadata())
     if request.same_order or request.settings.id:
         return found
-    return with_rows(found, path, rows, media=request.release if made_here else None)
+    if not made_here:
+        return with_rows(found, path, rows)
+    assert request.release is not None
+    if request.release.is_dir():
+        return found  # files have names instead of rows
+    return with_rows(found, request.release, rows, original=request.original)
 
 
 def _shared_names(before: Dataset, after: Dataset) -> str | None:
     """The column of file names, where media of both sides have one."""
     both = FILE in before.table.column_names and FILE in after.table.column_names
     return FILE if both else None
+
+
+def _paired_by_name(before: Dataset, after: Dataset) -> Dataset:
+    """The release without the names of files, and with the original row of each of its rows."""
+    place = {name: row for row, name in enumerate(before.table[FILE].to_pylist())}
+    rows = [place.get(name, -1) for name in after.table[FILE].to_pylist()]
+    if -1 in rows or len(set(rows)) != len(before):
+        raise UserError(
+            f"the list of names does not say which file of {before.name} each file of"
+            f" {after.name} was; give the list of this release with --names"
+        )
+    return released_rows(after.without([FILE]), np.array(rows, np.int64))
 
 
 def _matched(before: Dataset, after: Dataset, by: str, progress: Progress) -> Dataset:

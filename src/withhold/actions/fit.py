@@ -64,7 +64,7 @@ class Fitted:
 
 
 def fit(
-    data: Dataset,
+    data: Any,
     suppress: Sequence[str] | str,
     preserve: Sequence[str] | str = (),
     *,
@@ -77,12 +77,13 @@ def fit(
 ) -> Bundle:
     """Learn a modifier of `data` with a method for its kind of records.
 
+    `data` is a Dataset, or what `Dataset.read` takes: a file, a frame, a folder of media.
     `checkpoints` names a folder to resume an interrupted fit from. `bundle.release(data)` gives
     what may leave; `withhold.load` reads what `Suppressor.save` or `withhold fit` wrote.
     """
     journal = Journal(None if checkpoints is None else Path(checkpoints))
     bundle = fit_bundle(
-        data,
+        data if isinstance(data, Dataset) else Dataset.read(data, progress=progress),
         Roles.of(suppress, preserve),
         method=method,
         config=config,
@@ -240,6 +241,8 @@ def _read(request: FitRequest, progress: Progress) -> Dataset:
     media = open_as(request.data, [k for k in KINDS if k in kinds], **request.opening.given())
     require_kind(request.method, media.kind, str(request.data))
     how = request.reading
+    if how.features != DataOptions().features:
+        raise UserError(f"method '{request.method}' changes media; --features means nothing to it")
     data = Dataset.of_media(media, group=how.group, exclude=how.exclude, multilabel=how.multilabel)
     return data if how.test is None else data.with_test_where(how.test)
 

@@ -11,6 +11,7 @@ from withhold.certificate.release_file import certificate_path
 from withhold.core.errors import UserError
 from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
+from withhold.records.dataset import Dataset
 from withhold.records.readers import open_media, open_source
 from withhold.records.writers import check_sink
 from withhold.records.writers.row_list import rows_path
@@ -109,7 +110,7 @@ def _media(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Writt
     opened |= {k: v for k, v in how.given().items() if k in (*known, other, "allow_outside")}
     return release_media(
         bundle,
-        open_media(data, bundle.kind, stills=False, **opened),
+        Dataset.of_media(open_media(data, bundle.kind, stills=False, **opened)),
         output,
         wishes=request.wishes,
         keep_names=how.keep_names,

@@ -203,11 +203,11 @@ def _released(
     recipe: Recipe, row: RecipeRow, file: MediaFile, folder: Path, progress: Progress
 ) -> MediaFile:
     """The release of a row as a file like the original's; an existing one is used again."""
-    media = _opened(file)
+    media = Dataset.of_media(_opened(file))
     name = row_folder(folder, row.label).name
     target = folder / f"{recipe.data}-{name}{file.path.suffix}"
     bundle = fit_bundle(
-        Dataset.of_media(media),
+        media,
         Roles.of(recipe.suppress, ""),
         method=row_method(recipe, row),
         config=row_config(recipe, row),

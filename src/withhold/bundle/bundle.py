@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 FILES = ("bundle.json", "weights.safetensors", "history.json")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bundle:
     """A modifier and where it came from."""
 
@@ -72,6 +72,15 @@ class Bundle:
     def method(self) -> str:
         """The method that made it."""
         return self.modifier.method
+
+    def __repr__(self) -> str:
+        suppress = ", ".join(self.roles.suppress)
+        records = f"{self.input['records']:,} {self.kind if self.kind != 'features' else 'record'}s"
+        return f"Bundle({self.method}: suppress {suppress}; fitted on {records})"
+
+    def save(self, folder: str | Path) -> None:
+        """Write the bundle to a folder; `withhold.load` reads it."""
+        save_bundle(self, folder)
 
     @property
     def feature_spec(self) -> str:
@@ -196,6 +205,8 @@ def load_bundle(folder: str | Path, *, key: bytes | str | Path | None = None) ->
         read_config(text.method, text.config)
         modifier = method.modifier_type.from_state(state, text.modifier, files.key)
         require_kind(text.method, text.kind, "bundle.json")
+        if not method.modifier_type.learned and text.modifier != text.config:
+            raise UserError("'modifier' is not what 'config' says; restore it, or fit again")
         _check_modifier(modifier, text)
         membership = None if seen is None else FitMembership.from_arrays(seen, modifier.key)
     except UserError as error:

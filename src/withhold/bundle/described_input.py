@@ -53,6 +53,8 @@ def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, A
         dataset = dataset.rows(np.sort(rows))
     try:
         suppressed = [dataset.attribute(n) for n in roles.suppress]
+        for attribute in suppressed:
+            attribute.require_label(dataset.name)
     except UserError:
         # Only a filter of media takes records whose labels are missing or are no labels: then
         # nothing can be measured against them.

@@ -42,7 +42,9 @@ class FitInput(_Checked):
     group: str | None
     multilabel: dict[str, Names]
     raw: str | None
-    opened: dict[str, Any] = Field(description="how media were opened; a release opens them alike")
+    opened: dict[Literal["pattern", "column", "rate"], Name | Annotated[int, Field(ge=1)]] = Field(
+        description="how media were opened; a release opens them alike"
+    )
     checked: Names
     tells: dict[str, dict[str, Share]]
     harmless: dict[str, HarmlessColumn] = Field(description="columns measured to tell nothing")
@@ -67,6 +69,13 @@ class Description(_Checked):
     def roles(self) -> Roles:
         """The roles of the fit."""
         return Roles(self.suppress, self.preserve)
+
+    @model_validator(mode="after")
+    def _opened_alike(self) -> Description:
+        odd = [k for k, v in self.input.opened.items() if isinstance(v, str) != (k != "rate")]
+        if odd:
+            raise ValueError(f"opened has an odd {odd[0]}")
+        return self
 
     @model_validator(mode="after")
     def _has_features(self) -> Description:

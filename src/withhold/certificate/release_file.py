@@ -10,6 +10,7 @@ from pydantic import Field
 
 from withhold.certificate.claims import AttributeClaim, ReleaseClaim
 from withhold.certificate.signed_document import LARGEST, Claim, SignedDocument
+from withhold.core.errors import UserError
 from withhold.core.safe_read import read_json
 
 SCHEMA = 2
@@ -80,9 +81,10 @@ def certificate_path(release: Path) -> Path:
 
 def is_release_certificate(path: Path) -> bool:
     """Whether a file is the certificate of a release, whatever it is called now."""
-    if path.name.endswith(".certificate.json") or not path.is_file():
+    try:
+        found = read_json(path, LARGEST)
+    except UserError:  # reading it as a certificate says what is wrong
         return path.name.endswith(".certificate.json")
-    found = read_json(path, LARGEST)
     return isinstance(found, dict) and "release" in found
 
 

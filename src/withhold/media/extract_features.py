@@ -26,7 +26,7 @@ from withhold.media.moments import Moments
 from withhold.media.pipeline import STUMBLES, Skipped, blocks, label_schema
 from withhold.media.raw_views import MediaViews
 from withhold.records.dataset import Dataset
-from withhold.records.readers import Collection, open_media
+from withhold.records.readers import Collection, Relabelled, open_media
 from withhold.records.readers.collection import FILE
 from withhold.records.samples import BadMedia
 from withhold.records.splits import SPLIT, column_of
@@ -57,7 +57,7 @@ class Job:
 
 
 def plan(
-    media: str | Path | Collection,
+    media: str | Path | Dataset | Collection,
     *,
     extractor: str | Extractor | None = None,
     settings: dict[str, Any] | None = None,
@@ -77,6 +77,10 @@ def plan(
     name files below its own folder, unless `allow_outside`.
     """
     found = _extractor(extractor, settings, like)
+    if isinstance(media, Dataset):
+        if media.media is None:
+            raise UserError(f"{media.name} holds features already, and no media to extract from")
+        media = _labelled(media, media.media)
     if isinstance(media, str | Path):
         media = open_media(
             media,
@@ -104,7 +108,7 @@ def plan(
 
 
 def extract(
-    media: str | Path | Collection,
+    media: str | Path | Dataset | Collection,
     *,
     progress: Progress | None = None,
     **how: Any,
@@ -142,6 +146,12 @@ def extract(
     )
     note = {METADATA: note_of(job, fitted, skipped)}
     return replace(data, schema=data.schema.with_metadata(note))
+
+
+def _labelled(data: Dataset, media: Collection) -> Collection:
+    """The media of a dataset with the labels that it has now."""
+    table = data.table.select(data.schema.names) if data.schema.names else pa.table({})
+    return Relabelled(media, table)
 
 
 def check_test(condition: str, media: Collection, known: pa.Schema) -> None:

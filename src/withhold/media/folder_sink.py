@@ -8,21 +8,25 @@ import io
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from withhold.core.atomic import refuse_link, write_bytes, writing_to
 from withhold.core.errors import UserError
 from withhold.core.lists import as_csv
+from withhold.core.safe_read import file_sha256
 from withhold.media.encode import encode, suffix_for
 from withhold.media.media_sink import MediaSink
-from withhold.records.readers.collection import FILE, Item
-from withhold.records.samples import SUFFIXES, BadMedia, Kind, Sample
+from withhold.records.readers.collection import FILE, Collection, Item
+from withhold.records.samples import SUFFIXES, BadMedia, Sample
 
 MANIFEST = "manifest.csv"
 PATH = "path"  # the manifest's column of released files
@@ -42,16 +46,18 @@ class FolderSink(MediaSink):
         self,
         target: Path,
         plan: Mapping[str, Any],
-        drop: frozenset[str],
-        kind: Kind,
+        labels: pa.Table,
+        collection: Collection,
         *,
-        items: int,
         key: bytes,
         keep_names: bool = False,
     ) -> None:
-        super().__init__(drop | {FILE, PATH})
-        self.kind, self.keep_names = kind, keep_names
-        self.numbers = dealt(items, key)
+        keep = [n for n in labels.column_names if n not in (FILE, PATH)]
+        super().__init__(_to_the_microsecond(labels.select(keep)))
+        self.kind, self.keep_names = collection.kind, keep_names
+        self.numbers = dealt(collection, key)
+        # One format for all: which of them was in which format may tell of people.
+        self.suffix = None if keep_names else commonest_suffix(collection)
         self.names = names_path(target)
         # Where it is a link, the folder that it leads to is filled; and `.` has a name in full.
         self.target = Path(os.path.realpath(target))
@@ -98,7 +104,7 @@ class FolderSink(MediaSink):
 
     def released(self, place: int, item: Item) -> str:
         """The name of an item in the folder, with slashes."""
-        suffix = suffix_for(self.kind, item.name, item.content)
+        suffix = self._suffix(item)
         if not self.keep_names or not isinstance(item.content, Path):
             return f"{self.numbers[place]:08d}{suffix}"
         path = PurePosixPath(item.name.replace("\\", "/"))
@@ -117,19 +123,22 @@ class FolderSink(MediaSink):
 
     def encoded(self, place: int, item: Item, sample: Sample) -> bytes:
         """The file's bytes."""
-        suffix = suffix_for(self.kind, item.name, item.content)
-        return encode(sample, item.content, suffix)
+        return encode(sample, item.content, self._suffix(item))
+
+    def _suffix(self, item: Item) -> str:
+        return self.suffix or suffix_for(self.kind, item.name, item.content)
 
     def put(self, place: int, item: Item, made: bytes | None) -> None:
         """Write the file, and remember its line of the manifest."""
         name = self.released(place, item)
+        path = self.work / name
         if made is not None:
-            path = self.work / name
             with writing_to(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_bytes(path, made, sync=False)
-        self.rows.append({PATH: name, **self.labels(item)})
-        self.renamed.append({"released": name, "original": item.name})
+        labels = self.labels.slice(place, 1).to_pylist() if self.labels.num_columns else [{}]
+        self.rows.append({PATH: name, **labels[0]})
+        self.renamed.append({"released": name, "original": item.name, "sha256": file_sha256(path)})
 
     def __exit__(
         self,
@@ -147,7 +156,9 @@ class FolderSink(MediaSink):
         if not self.keep_names:
             renamed = sorted(self.renamed, key=lambda row: row["released"])
             # Before the release is there: afterwards nobody would write it.
-            write_bytes(self.names, as_csv(["released", "original"], renamed), private=True)
+            write_bytes(
+                self.names, as_csv(["released", "original", "sha256"], renamed), private=True
+            )
         with writing_to(self.target):
             for path in [*self.work.rglob("*"), self.work]:
                 os.utime(path, (DATE, DATE))
@@ -157,11 +168,41 @@ class FolderSink(MediaSink):
             self.note.unlink(missing_ok=True)
 
 
-def dealt(items: int, key: bytes) -> npt.NDArray[np.int64]:
-    """The numbers 0 to items - 1 in an order that only the key tells."""
-    seed = hashlib.blake2b(b"numbers", key=key, digest_size=32).digest()
+def dealt(collection: Collection, key: bytes) -> npt.NDArray[np.int64]:
+    """A number for each item, 0 to n - 1, in an order that the key and the media decide.
+
+    Two collections of one size get different orders: who knows one of them learns nothing of the
+    other.
+    """
+    said = f"numbers {collection.digest()}".encode()
+    seed = hashlib.blake2b(said, key=key, digest_size=32).digest()
     rng = np.random.default_rng(np.frombuffer(seed, np.uint32).tolist())
-    return rng.permutation(items)
+    return rng.permutation(len(collection))
+
+
+def commonest_suffix(collection: Collection) -> str | None:
+    """The suffix that most files of a collection would get; None where there is no choice."""
+    found: Counter[str] = Counter()
+    for item in collection.items():
+        if not isinstance(item.content, BadMedia):
+            with suppress(BadMedia):  # it is left out, with the reason
+                found[suffix_for(collection.kind, item.name, item.content)] += 1
+    return min(found, key=lambda suffix: (-found[suffix], suffix)) if len(found) > 1 else None
+
+
+def _to_the_microsecond(table: pa.Table) -> pa.Table:
+    """Python's times are no finer, and a manifest is written from Python's values."""
+    fields = []
+    for field in table.schema:
+        kind = field.type
+        if pa.types.is_timestamp(kind) and kind.unit == "ns":
+            kind = pa.timestamp("us", kind.tz)
+        elif pa.types.is_duration(kind) and kind.unit == "ns":
+            kind = pa.duration("us")
+        elif pa.types.is_time64(kind) and kind.unit == "ns":
+            kind = pa.time64("us")
+        fields.append(field.with_type(kind))
+    return table.cast(pa.schema(fields), safe=False)
 
 
 def names_path(target: Path) -> Path:

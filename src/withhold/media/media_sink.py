@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
+
+import pyarrow as pa
 
 from withhold.records.readers.collection import Item
 from withhold.records.samples import Sample
@@ -16,8 +17,9 @@ class MediaSink(ABC):
 
     resumed = ""  # where an earlier run left what this one goes on from
 
-    def __init__(self, drop: frozenset[str]) -> None:
-        self.drop = drop
+    def __init__(self, labels: pa.Table) -> None:
+        """labels: those that leave, a row for each item; a table without columns where none do."""
+        self.labels = labels
 
     def done(self, place: int, item: Item) -> bool:
         """Whether an earlier run has written this item already."""
@@ -41,7 +43,3 @@ class MediaSink(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
-
-    def labels(self, item: Item) -> Mapping[str, Any]:
-        """The labels that are released with an item."""
-        return {k: v for k, v in item.labels.items() if k not in self.drop}

@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from withhold.core.atomic import write_bytes, writing_to
 from withhold.core.errors import UserError
+from withhold.core.safe_read import file_sha256
 from withhold.media.encode import encode, suffix_for
-from withhold.media.folder_sink import DATE, FolderSink, dealt
+from withhold.media.folder_sink import DATE, FolderSink, commonest_suffix, dealt
 from withhold.media.media_sink import MediaSink
 from withhold.records.readers.collection import Collection, Item, Samples, Selection
 from withhold.records.readers.media_folder import MediaFolder
@@ -26,6 +27,7 @@ from withhold.records.readers.media_table import MULAW, MediaTable
 from withhold.records.readers.pixel_arrays import PixelArrays
 from withhold.records.samples import Clip, Picture, Sample, Sound
 from withhold.records.writers import Sink, check_sink, open_sink
+from withhold.records.writers.npz_sink import to_array
 from withhold.records.writers.row_list import find_rows, rows_path, write_rows
 from withhold.records.writers.shuffle import Shuffle
 
@@ -42,22 +44,28 @@ class TableSink(MediaSink):
         self,
         target: Path,
         stored: MediaTable,
-        drop: frozenset[str],
+        labels: pa.Table,
+        original: str | None,
         places: npt.NDArray[np.int64] | None = None,
+        *,
+        suffix: str | None = None,
     ) -> None:
-        super().__init__(drop)
-        self.stored, self.target, self.places = stored, target, places
+        super().__init__(labels)
+        self.suffix = suffix  # one format for all
+        self.stored, self.target, self.places, self.original = stored, target, places, original
         self.originals: list[int] = []
-        keep = [f for f in stored.source.schema if f.name == stored.column or f.name not in drop]
-        self.schema = pa.schema([f.remove_metadata() for f in keep])
+        media = stored.source.schema.field(stored.column).remove_metadata()
+        known = {f.name: f for f in labels.schema} | {stored.column: media}
+        order = [n for n in stored.source.schema.names if n in known]
+        order += [n for n in known if n not in order]
+        self.schema = pa.schema([known[n] for n in order])
         self.sink: Sink = open_sink(target, self.schema)
         # Rows wait here until all are there, and then leave in the order of their places.
         self.folder = self.target.with_name(f".{self.target.name}.rows")
         self.shuffle = Shuffle(
             self.schema, self.folder, rows=len(stored), size=stored.path.stat().st_size
         )
-        self.held: list[dict[str, Any]] = []
-        self.held_places: list[int] = []
+        self.held: list[Any] = []
         self.size = 0
 
     def __enter__(self) -> Self:
@@ -82,15 +90,14 @@ class TableSink(MediaSink):
             return (sample.samples * 32768).round().clip(-32768, 32767).astype(np.int16)
         if self.stored.form == "text":
             return sample
-        suffix = suffix_for(self.stored.kind, item.name, item.content)
+        suffix = self.suffix or suffix_for(self.stored.kind, item.name, item.content)
         made = encode(sample, item.content, suffix)
         # A path tells of people, as names of files do.
         return {"bytes": made, "path": None} if self.stored.form == "struct" else made
 
     def put(self, place: int, item: Item, made: Any) -> None:
         """Hold a row; write some at a time."""
-        self.held.append({**self.labels(item), self.stored.column: made})
-        self.held_places.append(place if self.places is None else int(self.places[place]))
+        self.held.append(made)
         self.originals.append(place)
         held = made["bytes"] if isinstance(made, dict) else made
         self.size += held.nbytes if isinstance(held, np.ndarray) else len(held)
@@ -98,10 +105,18 @@ class TableSink(MediaSink):
             self._flush()
 
     def _flush(self) -> None:
-        if self.held:
-            batch = pa.RecordBatch.from_pylist(self.held, schema=self.schema)
-            self.shuffle.write(batch, np.array(self.held_places, np.int64))
-            self.held, self.held_places, self.size = [], [], 0
+        if not self.held:
+            return
+        rows = np.array(self.originals[-len(self.held) :], np.int64)
+        some = self.labels.take(pa.array(rows)) if self.labels.num_columns else self.labels
+        media = pa.array(self.held, self.schema.field(self.stored.column).type)
+        columns = [
+            media if f.name == self.stored.column else some[f.name].combine_chunks()
+            for f in self.schema
+        ]
+        batch = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        self.shuffle.write(batch, rows if self.places is None else self.places[rows])
+        self.held, self.size = [], 0
 
     def __exit__(
         self,
@@ -123,7 +138,7 @@ class TableSink(MediaSink):
         self.sink.__exit__(kind, error, trace)
         if kind is None:
             os.utime(self.target, (DATE, DATE))
-            list_rows(self.target, self.originals, self.places)
+            list_rows(self.target, self.originals, self.places, self.original)
 
 
 class ArraySink(MediaSink):
@@ -134,13 +149,16 @@ class ArraySink(MediaSink):
         target: Path,
         column: str,
         grey: bool,
-        labels: Mapping[str, npt.NDArray[Any]],
-        drop: frozenset[str],
+        labels: pa.Table,
+        original: str | None,
         places: npt.NDArray[np.int64] | None = None,
+        *,
+        types: Mapping[str, np.dtype[Any]] | None = None,
     ) -> None:
-        super().__init__(drop)
+        super().__init__(labels)
+        self.types = types or {}  # of numbers, as the original has them
         self.target, self.column, self.grey, self.places = target, column, grey, places
-        self.arrays = labels
+        self.original = original
         self.held: list[Any] = []
         self.originals: list[int] = []
 
@@ -171,14 +189,24 @@ class ArraySink(MediaSink):
         if self.places is not None:
             order = np.argsort(self.places[self.originals])
         rows = np.asarray(self.originals, np.int64)[order]
-        labels = {name: values[rows] for name, values in self.arrays.items()}
+        some = self.labels.take(pa.array(rows)) if self.labels.num_columns else self.labels
+        labels = {}
+        for name in some.column_names:
+            array, kind = to_array(some[name]), self.types.get(name)
+            numbers = kind is not None and kind.kind in "iufb" and array.dtype.kind in "iufb"
+            labels[name] = array.astype(kind) if numbers else array
         media = np.stack([self.held[i] for i in order])
         write_bytes(self.target, _npz({self.column: media} | labels))
         os.utime(self.target, (DATE, DATE))
-        list_rows(self.target, self.originals, self.places)
+        list_rows(self.target, self.originals, self.places, self.original)
 
 
-def list_rows(target: Path, originals: list[int], places: npt.NDArray[np.int64] | None) -> None:
+def list_rows(
+    target: Path,
+    originals: list[int],
+    places: npt.NDArray[np.int64] | None,
+    original: str | None,
+) -> None:
     """Write which item became which row, beside the release; remove the list of an older one."""
     with writing_to(target):
         while (older := find_rows(target)) is not None:
@@ -186,7 +214,7 @@ def list_rows(target: Path, originals: list[int], places: npt.NDArray[np.int64] 
     if places is None:
         return
     rows = np.asarray(originals, np.int64)
-    write_rows(rows_path(target, len(rows)), rows[np.argsort(places[rows])], target, None)
+    write_rows(rows_path(target, len(rows)), rows[np.argsort(places[rows])], target, original)
 
 
 def is_of_files(collection: Collection, target: Path) -> bool:
@@ -202,7 +230,7 @@ def open_media_sink(
     collection: Collection,
     target: Path,
     plan: Mapping[str, Any],
-    drop: frozenset[str],
+    labels: pa.Table,
     *,
     key: bytes = bytes(32),
     keep_names: bool = False,
@@ -211,53 +239,42 @@ def open_media_sink(
     """A sink for the release of a collection: of the collection's own form.
 
     Media in memory become an npz of pixels, or a folder. Rows of a table or an npz get their places
-    by the key, unless `same_order`.
+    by the key, unless `same_order`. labels: those that leave, a row for each item.
     """
-    places = None if same_order else dealt(len(collection), key)
     whole = _whole(collection)
     if is_of_files(collection, target):
         _check_folder(whole, target)
-        sink = FolderSink(
-            target,
-            plan,
-            drop,
-            collection.kind,
-            items=len(collection),
-            key=key,
-            keep_names=keep_names,
-        )
+        sink = FolderSink(target, plan, labels, collection, key=key, keep_names=keep_names)
         if keep_names:
             sink.check_names(collection.items())
         return sink
+    places = None if same_order else dealt(collection, key)
     if isinstance(whole, MediaTable):
         if target.suffix.lower() not in (".parquet", ".pq"):
             raise UserError(f"{collection.name} holds its media in a column, and so does its"
                             " release: name it .parquet")  # fmt: skip
-        return TableSink(target, whole, drop, places)
+        original = file_sha256(whole.path) if whole is collection else None
+        encoded = whole.form in ("bytes", "struct")
+        suffix = commonest_suffix(collection) if encoded else None
+        return TableSink(target, whole, labels, original, places, suffix=suffix)
     if target.suffix.lower() != ".npz":
         raise UserError(f"{collection.name} is an npz, and so is its release: name it .npz")
     check_sink(target)
     grey = isinstance(whole, PixelArrays) and whole.pixels.ndim == 3
     column = whole.column if isinstance(whole, PixelArrays) else whole.kind
-    return ArraySink(target, column, grey, _label_arrays(collection, drop), drop, places)
+    own = isinstance(whole, PixelArrays) and whole is collection
+    original = file_sha256(whole.path) if own and isinstance(whole, PixelArrays) else None
+    types = _types(whole) if isinstance(whole, PixelArrays) else {}
+    return ArraySink(target, column, grey, labels, original, places, types=types)
+
+
+def _types(arrays: PixelArrays) -> dict[str, np.dtype[Any]]:
+    with np.load(arrays.path, allow_pickle=False) as file:
+        return {name: file[name].dtype for name in arrays.table.column_names}
 
 
 def _whole(collection: Collection) -> Collection:
     return collection.whole if isinstance(collection, Selection) else collection
-
-
-def _label_arrays(collection: Collection, drop: frozenset[str]) -> dict[str, npt.NDArray[Any]]:
-    """The labels that leave, (n,) each, of the type that they have in the file."""
-    names = [n for n in collection.schema.names if n not in drop]
-    whole = _whole(collection)
-    if not isinstance(whole, PixelArrays):
-        table = collection.labels()
-        return {} if table is None else {n: np.array(table[n].to_pylist()) for n in names}
-    with np.load(whole.path, allow_pickle=False) as file:
-        labels = {n: file[n] for n in names}
-    if isinstance(collection, Selection):
-        labels = {n: values[collection.places] for n, values in labels.items()}
-    return labels
 
 
 def _check_folder(collection: Collection, target: Path) -> None:

@@ -163,5 +163,5 @@ def list_skipped(skipped: list[Skipped], path: Path) -> Path | None:
             path.unlink()
         return None
     rows = [{"file": s.name, "reason": s.reason} for s in skipped]
-    write_bytes(path, as_csv(["file", "reason"], rows))
+    write_bytes(path, as_csv(["file", "reason"], rows), private=True)
     return path

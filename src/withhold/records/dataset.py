@@ -253,7 +253,7 @@ class Dataset(RecordAccess, SplitAccess):
             x=self.x[index],
             table=self.table.take(pa.array(index)),
             raw=None if self.raw is None else self.raw.rows(index),
-            media=None if self.media is None else Selection(self.media, index),
+            media=None if self.media is None else Selection.of(self.media, index),
             # Classes stay those of the whole, so that codes mean the same in every part.
             _encoded={name: a.rows(index) for name, a in self._all_encoded().items()},
         )

@@ -22,6 +22,8 @@ def summary(data: Dataset) -> str:
         counts = ((part, int((parts == part).sum())) for part in ("train", "val", "test"))
         told.append("split: " + ", ".join(f"{part} {n:,}" for part, n in counts if n))
     size = f"{_count(len(data), 'record')}, {_count(data.dimension, 'feature')}"
+    if data.kind != "features":
+        size = _count(len(data), data.kind)
     return f"{type(data).__name__}({data.name}: {size}; {'; '.join(told)})"
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from withhold.core.errors import UserError
-from withhold.records.splits import SPLIT, assign_parts, records_where
+from withhold.core.errors import UserError, listing
+from withhold.records.splits import PARTS, SPLIT, assign_parts, records_where
 
 if TYPE_CHECKING:
     from withhold.records.attribute import Attribute
@@ -48,7 +48,10 @@ class SplitAccess:
         return np.asarray([str(part) for part in self.table[SPLIT].to_pylist()])
 
     def part(self, *names: str) -> Dataset:
-        """The records of these parts; the whole where the data has no split."""
+        """The records of these parts; the whole where the data has no split (see `with_split`)."""
+        odd = [name for name in names if name not in PARTS]
+        if odd:
+            raise UserError(f"there is no part '{odd[0]}'; the parts are {listing(PARTS)}")
         parts = self.parts
         return (
             self

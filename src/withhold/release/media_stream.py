@@ -9,23 +9,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from withhold.bundle.bundle import Bundle
 from withhold.core.errors import UserError
 from withhold.core.keyed import other_key
 from withhold.core.progress import Progress
 from withhold.learn.nets.device import core_count, threads
-from withhold.media.cutting import decode
-from withhold.media.folder_sink import names_path
+from withhold.media.folder_sink import PATH, names_path
 from withhold.media.pipeline import Skipped
 from withhold.media.sinks import MediaSink, is_of_files, open_media_sink
 from withhold.media.to_file import list_skipped
-from withhold.methods.media_modifier import MediaModifier
 from withhold.records.columns.measure_columns import MOST
-from withhold.records.readers import Collection, Item
+from withhold.records.dataset import Dataset
+from withhold.records.plain import plain_table
+from withhold.records.readers import Item
+from withhold.records.readers.collection import FILE
 from withhold.records.readers.media_table import PATHS
 from withhold.records.readers.source import one_line
 from withhold.records.samples import BadMedia
 from withhold.records.writers.row_list import rows_path
+from withhold.release.modified_media import STUMBLES, modified_sample
 from withhold.release.policy import Decision, decide
 from withhold.release.subject import subject_of
 from withhold.release.survey import survey
@@ -35,7 +39,7 @@ from withhold.release.written import Written
 
 def release_media(
     bundle: Bundle,
-    collection: Collection,
+    dataset: Dataset,
     output: Path,
     *,
     wishes: Wishes | None = None,
@@ -49,7 +53,10 @@ def release_media(
     Labels leave as the release policy decides (`decision`, where that was asked already).
     """
     wishes = wishes or Wishes()
-    decision = decision or decide_media(bundle, collection, wishes, keep_names=keep_names)
+    decision = decision or decide_media(bundle, dataset, wishes, keep_names=keep_names)
+    collection = dataset.media
+    assert collection is not None
+    labels = leaving_labels(dataset, decision)
     plan = {
         "bundle": bundle.input["sha256"],
         "method": bundle.method,
@@ -62,7 +69,7 @@ def release_media(
         collection,
         output,
         plan,
-        frozenset(n for n in collection.schema.names if n not in decision.leaving),
+        labels,
         key=bundle.modifier.key,
         keep_names=keep_names,
         same_order=wishes.same_order,
@@ -113,7 +120,8 @@ def release_media(
         bundle.kind,
         records,
         decision,
-        decision.leaving,
+        # Names of files leave with the files or not at all; the manifest does not repeat them.
+        [n for n in decision.leaving if not files or n not in (FILE, PATH)],
         wishes.same_order,
         rows=None if files or wishes.same_order else rows_path(output),
         names=names_path(output) if files and not keep_names else None,
@@ -122,48 +130,54 @@ def release_media(
     )
 
 
+def leaving_labels(dataset: Dataset, decision: Decision) -> pa.Table:
+    """The labels that leave, as plain values with one kind of missing; no columns where none do."""
+    return plain_table(dataset.table.select(decision.leaving), one_missing=True)
+
+
 def decide_media(
-    bundle: Bundle, collection: Collection, wishes: Wishes, *, keep_names: bool = False
+    bundle: Bundle, dataset: Dataset, wishes: Wishes, *, keep_names: bool = False
 ) -> Decision:
-    """Decide for every label column of a collection; the media themselves are what is made.
+    """Decide for every label column of a dataset; the media themselves are what is made.
 
     A column that the bundle suppresses must be there under its name, or it might go out under
     another one. Columns of names of files leave with `keep_names`.
     """
-    schema = collection.schema
+    schema, table = dataset.schema, dataset.table
     for name in bundle.label_columns:
         if name not in schema.names:
             raise UserError(
-                f"{collection.name} has no column '{name}', which the bundle suppresses, so it may"
+                f"{dataset.name} has no column '{name}', which the bundle suppresses, so it may"
                 " go out under another name; give the labels as in the fit (--pattern, --column)"
             )
-    table = collection.labels()
-    if table is None:
+    if not schema.names:
         return Decision(())
+    table = table.select(schema.names)
     if keep_names:
         names = [n for n in schema.names if n.lower() in PATHS and n not in wishes.drop]
         wishes = replace(wishes, keep=(*wishes.keep, *names))
     key = other_key(bundle.modifier.key, "labels of media")
     pieces = (table.slice(at, MOST) for at in range(0, len(table), MOST))
     found = survey(((None, piece) for piece in pieces), key)
-    subject = subject_of(bundle, table.schema, (), found.table, None, collection.name)
+    subject = subject_of(bundle, table.schema, (), found.table, None, dataset.name)
+    subject = replace(
+        subject,
+        multilabel={**dataset.multilabel, **subject.multilabel},
+        group=subject.group or dataset.group,
+    )
     return decide(subject, wishes)
 
 
 def _made(bundle: Bundle, sink: MediaSink, place: int, item: Item) -> Any:
     """What the sink takes, None where it has it already, or why there is none."""
-    if isinstance(item.content, BadMedia):
-        return item.content
     try:
-        if sink.done(place, item):
+        if not isinstance(item.content, BadMedia) and sink.done(place, item):
             return None
-        modifier = bundle.modifier
-        assert isinstance(modifier, MediaModifier)
-        assert bundle.kind != "features"
-        return sink.encoded(place, item, modifier.apply(decode(item.content, bundle.kind)))
+        sample = modified_sample(bundle, item)
+        return sample if isinstance(sample, BadMedia) else sink.encoded(place, item, sample)
     except BadMedia as error:
         return error
     except UserError:
         raise
-    except (OSError, ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
+    except STUMBLES as error:
         return BadMedia(f"{type(error).__name__}: {one_line(error)}")

@@ -11,20 +11,28 @@ import pyarrow as pa
 
 from withhold.bundle.bundle import Bundle
 from withhold.media.cutting import decode
+from withhold.methods.media_modifier import MediaModifier
 from withhold.records.readers import Collection, Item
-from withhold.records.samples import BadMedia, Kind
+from withhold.records.readers.source import one_line
+from withhold.records.samples import BadMedia, Kind, Sample
+
+# What a library may raise for one medium. It is left out: only modified media leave.
+STUMBLES = (OSError, ValueError, ArithmeticError, RuntimeError, MemoryError)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModifiedMedia:
     """A collection through the modifier of a bundle, with the labels that may leave.
 
     Items have no names of their own: the name of a file may tell of a person.
     """
 
-    whole: Collection
+    whole: Collection  # in the order of the release
     bundle: Bundle
     table: pa.Table | None
+
+    def __repr__(self) -> str:
+        return f"ModifiedMedia({len(self):,} {self.kind}s, {self.bundle.method})"
 
     @property
     def name(self) -> str:
@@ -52,16 +60,7 @@ class ModifiedMedia:
         """The items from number `start` on, modified."""
         for place, item in enumerate(self.whole.items(start), start):
             labels = {} if self.table is None else self.table.slice(place, 1).to_pylist()[0]
-            yield Item(f"record {place}", self._modified(item), labels)
-
-    def _modified(self, item: Item) -> Any:
-        if isinstance(item.content, BadMedia):
-            return item.content
-        try:
-            [sample] = self.bundle.modifier.transform([decode(item.content, self.kind)])
-        except BadMedia as error:
-            return error
-        return sample
+            yield Item(f"record {place}", modified_sample(self.bundle, item), labels)
 
     def stamp(self) -> str:
         """What changes when the originals or the modifier do."""
@@ -78,3 +77,18 @@ class ModifiedMedia:
     def opened(self) -> dict[str, Any]:
         """Nothing: released samples are in memory."""
         return {}
+
+
+def modified_sample(bundle: Bundle, item: Item) -> Sample | BadMedia:
+    """The sample of an item after the modifier, or why there is none."""
+    if isinstance(item.content, BadMedia):
+        return item.content
+    modifier = bundle.modifier
+    assert isinstance(modifier, MediaModifier)
+    assert bundle.kind != "features"
+    try:
+        return modifier.apply(decode(item.content, bundle.kind))
+    except BadMedia as error:
+        return error
+    except STUMBLES as error:
+        return BadMedia(f"{type(error).__name__}: {one_line(error)}")

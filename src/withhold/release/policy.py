@@ -112,9 +112,12 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
         if known is not None:
             found[name] = known
     rest = [n for n in names if n not in found or found[n].rule == "kept"]
-    measured, absent = _measured(subject, rest)
+    measured, absent, lone = _measured(subject, rest)
     for name in rest:
         said = _by_measure(name, measured.get(name), absent, subject, wishes)
+        if lone and said.leaves and said.rule in ("harmless", "fitted"):
+            why = f"could not be checked: no class of '{lone[0]}' has two records here"
+            said = ColumnDecision(name, False, "unchecked", why)
         if name in found and said.rule != "copy":
             continue  # kept by name
         found[name] = said
@@ -167,7 +170,9 @@ def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> Col
     return None
 
 
-def _measured(subject: Subject, names: Sequence[str]) -> tuple[dict[str, Measured], list[str]]:
+def _measured(
+    subject: Subject, names: Sequence[str]
+) -> tuple[dict[str, Measured], list[str], list[str]]:
     """What the sample says of the columns, and which suppressed attributes have no labels in it."""
     table = subject.table
     attributes = labels_of(subject.suppress, table, subject.multilabel, subject.name)
@@ -180,7 +185,14 @@ def _measured(subject: Subject, names: Sequence[str]) -> tuple[dict[str, Measure
     found = measure_columns(
         table.select(there), list(usable.values()), x=subject.x, code=subject.code, groups=groups
     )
-    return found, absent
+    lone = [n for n, a in usable.items() if not a.multilabel and _all_differ(a)]
+    return found, absent, lone
+
+
+def _all_differ(attribute: Attribute) -> bool:
+    """Whether every record has a class of its own: then no column can be measured against it."""
+    codes = attribute.codes[attribute.known]
+    return len(np.unique(codes)) == len(codes)
 
 
 def _by_measure(

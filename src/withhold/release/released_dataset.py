@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from withhold.media.folder_sink import dealt
 from withhold.methods import require_kind
 from withhold.records.dataset import Dataset, Rows
 from withhold.records.plain import plain_schema, plain_table
-from withhold.records.readers import Collection
+from withhold.records.readers import Selection
 from withhold.records.tables import bare_table
 from withhold.records.writers.row_list import (
     check_release,
@@ -32,7 +33,7 @@ from withhold.records.writers.row_list import (
     write_rows,
 )
 from withhold.release.certificate import Certifier
-from withhold.release.media_stream import decide_media, release_media
+from withhold.release.media_stream import decide_media, leaving_labels, release_media
 from withhold.release.modified_media import ModifiedMedia
 from withhold.release.modify import modified
 from withhold.release.policy import Decision, decide
@@ -78,6 +79,17 @@ class ReleasedDataset(Dataset):
             certificate=None,
             write_media=None,
         )
+
+    def without(self, names: Sequence[str]) -> ReleasedDataset:
+        """The same records without these attributes."""
+        less = super().without(names)
+        assert isinstance(less, ReleasedDataset)
+        # What was decided about the columns, and proved of them, was about those that were there.
+        return replace(less, certificate=None, write_media=None)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse to be pickled: the pickle would hold the key and the original."""
+        raise TypeError("a release is handed over as a file, not as a pickle: released.write(path)")
 
     def write(self, path: str | Path) -> None:
         """Write to Parquet, CSV or npz, by suffix, with the list of original rows beside it.
@@ -132,7 +144,7 @@ def release_dataset(
     wishes = Wishes.of(keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order)
     require_kind(bundle.method, dataset.kind, dataset.name)
     if dataset.media is not None:
-        return _release_media(bundle, dataset, dataset.media, wishes, progress or Silent())
+        return _release_media(bundle, dataset, wishes, progress or Silent())
     key = bundle.modifier.key
     starts = range(0, len(dataset), _ROWS)
     found = survey(
@@ -188,17 +200,19 @@ def release_dataset(
 
 
 def _release_media(
-    bundle: Bundle, dataset: Dataset, media: Collection, wishes: Wishes, progress: Progress
+    bundle: Bundle, dataset: Dataset, wishes: Wishes, progress: Progress
 ) -> ReleasedDataset:
     """Media that leave: modified when they are asked for, or written in the form they came in."""
-    decision = decide_media(bundle, media, wishes)
+    media = dataset.media
+    assert media is not None
+    decision = decide_media(bundle, dataset, wishes)
     _say_left_out(decision, progress)
-    labels = media.labels()
-    names = [n for n in decision.leaving if labels is not None]
-    table = None if labels is None or not names else labels.select(names)
-    places = dealt(len(media), bundle.modifier.key)
-    order = np.arange(len(media)) if wishes.same_order else np.argsort(places)
-    released = Dataset.of_media(ModifiedMedia(media, bundle, table)).rows(order)
+    order = np.arange(len(media))
+    if not wishes.same_order:
+        order = np.argsort(dealt(media, bundle.modifier.key))
+    labels = leaving_labels(dataset, decision)
+    table = labels.take(pa.array(order)) if labels.num_columns else None
+    released = Dataset.of_media(ModifiedMedia(Selection.of(media, order), bundle, table))
     return ReleasedDataset(
         **{f.name: getattr(released, f.name) for f in fields(Dataset)},
         left_out=decision.left_out,
@@ -207,7 +221,7 @@ def _release_media(
         same_order=wishes.same_order,
         key=bundle.modifier.key,
         write_media=partial(
-            release_media, bundle, media, wishes=wishes, decision=decision, progress=progress
+            release_media, bundle, dataset, wishes=wishes, decision=decision, progress=progress
         ),
     )
 
@@ -219,26 +233,43 @@ def _say_left_out(decision: Decision, progress: Progress) -> None:
 
 
 def with_rows(
-    dataset: Dataset, release: Path, rows: Path | None = None, *, media: Path | None = None
+    dataset: Dataset, release: Path, rows: Path | None = None, *, original: Path | None = None
 ) -> Dataset:
     """A release that was read from a file, with its list of rows: `rows`, or the one beside it.
 
-    A list of another file is refused. media: the released file, where `release` has features of it.
+    A list of another file is refused. original: the file of media that the release was made from,
+    where `dataset` holds features of media; a list of another original is refused too.
     """
     named, rows = rows is not None, rows or find_rows(release)
     if rows is None:
         return dataset
     originals = read_rows(rows)
-    check_release(rows, media or release, named=named)
+    check_release(rows, release, named=named)
     if len(originals) != len(dataset):
         raise UserError(
             f"{rows} lists {len(originals):,} rows and {release} has {len(dataset):,}; give the"
             " list of this release with --rows"
         )
+    listed = listed_digests(rows).get("original")
+    if original is not None:
+        if listed is None or not original.is_file() or listed != file_sha256(original):
+            raise UserError(
+                f"{rows} does not say that {release} was made from {original} as it is now, so"
+                " that records might be paired with strangers; give the original of this release,"
+                " or vouch for the order of the rows with --same-order"
+            )
+        listed = None  # it is of the file, not of its features
+    return released_rows(dataset, originals, digest=listed)
+
+
+def released_rows(
+    dataset: Dataset, originals: npt.NDArray[np.int64], *, digest: str | None = None
+) -> ReleasedDataset:
+    """A release of which it is known which original row each of its rows was."""
     return ReleasedDataset(
         **{f.name: getattr(dataset, f.name) for f in fields(Dataset)},
         original_rows=originals,
-        original_digest=None if media else listed_digests(rows).get("original"),
+        original_digest=digest,
     )
 
 

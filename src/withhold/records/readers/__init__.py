@@ -5,7 +5,7 @@ Nothing here knows what an attribute is; `withhold.records.dataset` gives column
 
 # The format modules are imported for their registrations, so that the suffix of a path finds them.
 from withhold.records.readers import csv_source, npz_source, parquet_source  # noqa: F401
-from withhold.records.readers.collection import Collection, Item, Samples, Selection
+from withhold.records.readers.collection import Collection, Item, Relabelled, Samples, Selection
 from withhold.records.readers.feature_layout import FeatureLayout
 from withhold.records.readers.load_features import load_features
 from withhold.records.readers.open_media import kind_of_folder, open_media
@@ -15,6 +15,7 @@ __all__ = [
     "Collection",
     "FeatureLayout",
     "Item",
+    "Relabelled",
     "Samples",
     "Selection",
     "Source",

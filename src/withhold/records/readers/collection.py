@@ -61,12 +61,22 @@ class Collection(Protocol):
         """The options of `open_media` that decide what is read as media and what as labels."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """Some items of a collection, by their numbers, in the order given."""
 
     whole: Collection
     places: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, collection: Collection, places: npt.NDArray[np.int64]) -> Selection:
+        """Some items; a selection of a selection is one of the whole."""
+        if isinstance(collection, Selection):
+            return cls(collection.whole, collection.places[places])
+        return cls(collection, places)
+
+    def __repr__(self) -> str:
+        return f"Selection({len(self):,} {self.kind}s of {self.name})"
 
     @property
     def name(self) -> str:
@@ -115,6 +125,55 @@ class Selection:
     def digest(self) -> str:
         """A hash of the contents."""
         return f"{self.whole.digest()} {_places_hash(self.places)}"
+
+    def opened(self) -> dict[str, Any]:
+        """How the whole was opened."""
+        return self.whole.opened()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Relabelled:
+    """The media of a collection with other labels: a table of as many rows."""
+
+    whole: Collection
+    table: pa.Table
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.whole.name
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its media."""
+        return self.whole.kind
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the labels."""
+        return self.table.schema
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    def labels(self) -> pa.Table | None:
+        """The labels of every item; None where there are none."""
+        return self.table if self.table.num_columns else None
+
+    def items(self, start: int = 0) -> Iterator[Item]:
+        """The items from number `start` on."""
+        for place, item in enumerate(self.whole.items(start), start):
+            labels = self.table.slice(place, 1).to_pylist() if self.table.num_columns else [{}]
+            yield Item(item.name, item.content, labels[0])
+
+    def stamp(self) -> str:
+        """What changes when an item or a label does."""
+        labels = hashlib.sha256(repr(self.table.to_pylist()).encode()).hexdigest()
+        return f"{self.whole.stamp()} {labels}"
+
+    def digest(self) -> str:
+        """A hash of the contents."""
+        return self.whole.digest()
 
     def opened(self) -> dict[str, Any]:
         """How the whole was opened."""

@@ -114,6 +114,8 @@ class FeatureLayout:
 
     def write(self, batch: pa.RecordBatch, x: NDArray[np.floating]) -> pa.RecordBatch:
         """The batch with x: (n, d) in place of its features; every other column untouched."""
+        if not self.columns:
+            return batch
         dimension = self.dimension or x.shape[-1]
         if x.shape != (batch.num_rows, dimension):
             raise ValueError(f"x is {x.shape}, the batch needs {(batch.num_rows, dimension)}")

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, listing
 from withhold.core.lists import from_cell
-from withhold.core.safe_read import open_regular, read_bounded, reason
+from withhold.core.safe_read import file_sha256, open_regular, read_bounded, reason
 from withhold.records.readers.collection import FILE, Item
 from withhold.records.readers.fence import is_below
 from withhold.records.readers.file_pattern import Pattern, typed
@@ -73,8 +73,12 @@ class MediaFolder:
         if not paths:
             raise UserError(_none(root, kind, others, closed))
         paths = sorted([*paths, *closed])
-        old = {} if names is None else _old_names(Path(names))
-        labels, misfits = _labels([old.get(p, p) for p in paths], pattern, root)
+        old = {} if names is None else _old_names(Path(names), root)
+        shown = [old.get(p, p) for p in paths]
+        labels, misfits = _labels(shown, pattern, root)
+        if names is not None and pattern is None:
+            # The old names say which file is which. What their folders say did not leave.
+            labels = labels.select([FILE])
         bad = {
             path: "its name does not fit the pattern"
             for path in paths
@@ -218,8 +222,11 @@ def _labels(paths: list[str], pattern: str | None, root: Path) -> tuple[pa.Table
     return pa.table(columns), frozenset()
 
 
-def _old_names(path: Path) -> dict[str, str]:
-    """The list that a release left beside its folder: released name to original name."""
+def _old_names(path: Path, root: Path) -> dict[str, str]:
+    """The list that a release left beside its folder: released name to original name.
+
+    A list of another release is refused: it would pair every record with a stranger.
+    """
     try:
         text = read_bounded(path, _MOST_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -233,6 +240,7 @@ def _old_names(path: Path) -> dict[str, str]:
                 what = "twice" if released in found else "without a name"
                 raise UserError(f"{path}, line {reader.line_num}: a file is listed {what}")
             found[from_cell(released)] = from_cell(original)
+            _check_listed(path, root / from_cell(released), row.get("sha256"))
     except csv.Error as error:
         raise UserError(f"{path} is no list of names: {reason(error)}") from error
     except KeyError:
@@ -240,6 +248,19 @@ def _old_names(path: Path) -> dict[str, str]:
             f"{path} is no list of names: it has no columns 'released' and 'original'"
         ) from None
     return found
+
+
+def _check_listed(names: Path, file: Path, sha256: str | None) -> None:
+    """Refuse a file that is not the one of the list; lists of other tools have no hashes."""
+    try:
+        same = sha256 is None or not file.exists() or file_sha256(file) == sha256
+    except OSError:
+        same = True  # opening it later says what is wrong
+    if not same:
+        raise UserError(
+            f"{names} is the list of another release than {file.parent}: {file.name} is not the"
+            " file that it lists (its SHA-256 differs); give the list of this release"
+        )
 
 
 def _none(root: Path, kind: Kind, others: Counter[Kind | None], closed: Mapping[str, str]) -> str:

@@ -183,6 +183,13 @@ def _pieces(column: pa.ChunkedArray) -> Iterator[pa.Array]:
         yield from column.slice(start, _TEXT_ROWS).iterchunks()
 
 
+def to_array(column: pa.ChunkedArray) -> NDArray[Any]:
+    """A column as numpy has it: NaN for a null number, nothing for a null text."""
+    whole = column.combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    return _to_numpy(whole, _numpy_type(column))
+
+
 def _numpy_type(column: pa.ChunkedArray) -> np.dtype[Any]:
     kind = column.type
     if _is_text(kind):
