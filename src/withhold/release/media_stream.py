@@ -44,9 +44,9 @@ def release_media(
     strict: bool = False,
     progress: Progress,
 ) -> Written:
-    """Write the release; what cannot be decoded or changed is left out and listed.
+    """Write the release. Media that cannot be decoded or modified are left out and listed.
 
-    Labels leave as the release policy decides (`decision`, where that was asked already).
+    The release policy decides which labels leave. Pass `decision` if it has decided already.
     """
     wishes = wishes or Wishes()
     decision = decision or decide_media(bundle, collection, wishes, keep_names=keep_names)
@@ -73,7 +73,7 @@ def release_media(
     records = 0
     with (
         sink,
-        threads(1),  # for each of the workers; set here and not in them
+        threads(1),  # torch threads per worker; set once, here
         ThreadPoolExecutor(workers) as pool,
         progress.stage(f"{bundle.method} on {collection.name}", len(collection)) as bar,
     ):
@@ -86,7 +86,7 @@ def release_media(
                 if strict:
                     raise UserError(
                         f"{item.name} of {collection.name} cannot be released: {made}; without"
-                        " --strict, it is left out and listed"
+                        " --strict it would be left out and listed"
                     )
                 skipped.append(Skipped(place, item.name, str(made)))
                 return 0
@@ -125,17 +125,18 @@ def release_media(
 def decide_media(
     bundle: Bundle, collection: Collection, wishes: Wishes, *, keep_names: bool = False
 ) -> Decision:
-    """Decide for every label column of a collection; the media themselves are what is made.
+    """Decide for every label column of a collection; the method makes the media themselves.
 
-    A column that the bundle suppresses must be there under its name, or it might go out under
-    another one. Columns of names of files leave with `keep_names`.
+    Every column that the bundle suppresses must be present under its own name. Otherwise it might
+    be released under another name. Columns of file names are released only with `keep_names`.
     """
     schema = collection.schema
     for name in bundle.label_columns:
         if name not in schema.names:
             raise UserError(
-                f"{collection.name} has no column '{name}', which the bundle suppresses, so it may"
-                " go out under another name; give the labels as in the fit (--pattern, --column)"
+                f"{collection.name} has no column '{name}', which the bundle suppresses; its labels"
+                " might be released under another name, so read them as in the fit (--pattern,"
+                " --column)"
             )
     table = collection.labels()
     if table is None:
@@ -151,7 +152,7 @@ def decide_media(
 
 
 def _made(bundle: Bundle, sink: MediaSink, place: int, item: Item) -> Any:
-    """What the sink takes, None where it has it already, or why there is none."""
+    """What the sink takes; None if it has the item already; `BadMedia` if nothing can be made."""
     if isinstance(item.content, BadMedia):
         return item.content
     try:
