@@ -105,7 +105,7 @@ def test_y_alone_is_what_is_suppressed() -> None:
 def test_y_is_suppressed_only_where_suppress_is_unset(x: FloatArray, frame: pd.DataFrame) -> None:
     assert noise(suppress=None).fit(x, frame["colour"]).bundle_.roles.suppress == ("y",)
     for changes in ({"suppress": "secret"}, {"suppress": None, "preserve": "colour"}):
-        with pytest.raises(UserError, match="were not passed, and y is not taken for them"):
+        with pytest.raises(UserError, match="were not passed, and y is not used in their place"):
             noise(**changes).fit(x, frame["colour"])
 
 
@@ -240,7 +240,12 @@ def test_a_pipeline_without_attributes_is_refused_and_told_how() -> None:
     pipe = make_pipeline(Suppressor(suppress="gender", method="leace"), LogisticRegression())
     with pytest.raises(UserError) as error:
         pipe.fit(world.x, churned)
-    for told in ("gender", "y is not taken", "enable_metadata_routing", "set_fit_request"):
+    for told in (
+        "gender",
+        "y is not used in their place",
+        "enable_metadata_routing",
+        "set_fit_request",
+    ):
         assert told in str(error.value)
 
 
@@ -385,7 +390,7 @@ def test_labels_that_do_not_fit(x: FloatArray, frame: pd.DataFrame, data: Datase
     for names in ("secret,colour", ["secret", "colour"]):
         with pytest.raises(UserError, match="labels of secret, colour were not passed"):
             noise(suppress=names).fit(x, frame["secret"])
-    with pytest.raises(UserError, match="a Dataset has its attributes with it"):
+    with pytest.raises(UserError, match="a Dataset already has its attributes"):
         noise().fit(data, attributes=frame)
 
 

@@ -1,4 +1,4 @@
-"""Withhold: suppress chosen attributes of a dataset, keep the rest, and measure the proof."""
+"""Withhold: suppress chosen attributes of a dataset, keep the rest, and measure what leaks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Threads that wait for each other by spinning make a training step several times slower as soon as
-# another program wants a core; sleeping costs a quarter on an idle machine. The first is the worse
-# surprise. OpenMP reads this when torch is loaded: import withhold first, or set it yourself.
+# If OpenMP threads spin while they wait, a training step is several times slower as soon as another
+# program needs a core. If they sleep, it is a quarter slower on an idle machine. So they sleep.
+# OpenMP reads this when torch is loaded: import withhold first, or set it yourself.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ _WHERE = {
     "leakage_scorer": ("withhold.audit.leakage_scorer", "leakage_scorer"),
     "load": ("withhold.bundle.bundle", "load_bundle"),
 }
-_ACTIONS = {"audit": "withhold.actions.audit"}  # packages that share the name of an action
+_ACTIONS = {"audit": "withhold.actions.audit"}  # packages with the same name as an action
 
 
 def __getattr__(name: str) -> Any:
-    # Public names are imported when first used: `withhold --help` must not wait for torch.
+    # Public names are imported on first use, so that `withhold --help` does not wait for torch.
     if name not in _WHERE:
         raise AttributeError(f"module 'withhold' has no attribute '{name}'")
     module, attribute = _WHERE[name]
@@ -76,7 +76,7 @@ class _Action(ModuleType):
 
 
 class _FrontDoor(ModuleType):
-    """Importing a subpackage sets it as an attribute here; one named as an action gets its call."""
+    """Importing a subpackage sets an attribute here; one with the name of an action is callable."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _ACTIONS and type(value) is ModuleType:

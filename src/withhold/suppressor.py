@@ -1,4 +1,4 @@
-"""The front door: a scikit-learn transformer over every method."""
+"""The scikit-learn interface: one transformer for every method."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from withhold.records.splits import assign_parts
 
 
 class _DatasetFirst:
-    """A Dataset gives a Dataset; everything else goes to scikit-learn's way.
+    """Handles Datasets; arrays and frames go to scikit-learn's own code.
 
-    Apart from the class below because scikit-learn wraps a `transform` that it finds beside its
-    mixin, to make frames of whatever comes out (`set_output`).
+    It is separate from the class below because scikit-learn wraps a `transform` that is defined in
+    the same class as its mixin, to turn the output into frames (`set_output`).
     """
 
     def transform(self: Any, X: Any) -> Any:
-        """The release: of a Dataset a Dataset without suppressed labels, of an array an array, of
-        a tensor a tensor on the same device. Images are bytes (n, h, w, 3)."""
+        """The release, of the same type as X: a Dataset (without suppressed labels), an array, or
+        a tensor on the same device. Images are bytes (n, h, w, 3)."""
         if isinstance(X, Dataset):
             check_is_fitted(self, "bundle_")
             return self.bundle_.release(X)
@@ -47,7 +47,7 @@ class _DatasetFirst:
         return super().transform(X)  # type: ignore[misc]
 
     def fit_transform(self: Any, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
-        """fit, then transform."""
+        """Fit, then transform."""
         return self.fit(X, y, attributes=attributes).transform(X)
 
 
@@ -76,21 +76,21 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
 
     Parameters
     ----------
-    suppress : names of the attributes to suppress. `fit` must then be given `attributes` with
-        these columns. Left out, `fit` suppresses `y`.
+    suppress : names of the attributes to suppress. `fit` then needs `attributes` with these
+        columns. If it is not set, `fit` suppresses `y`.
     preserve : names of the attributes to keep, if known.
-    method : `codebook`, whose release has a certificate; `pass`, which has one too, `mass` and
-        `mass-it`, as published; or a baseline: `identity`, `constant`, `noise`,
-        `random-substitute`, `leace`. Of images and clips: `blur`, `downsample`, `blacken`,
-        `pixelate`; of sounds: `white-noise`, `mask`, `mcadams`.
+    method : `codebook` or `pass`, which have a certificate; `mass` or `mass-it`, as published;
+        or a baseline: `identity`, `constant`, `noise`,
+        `random-substitute`, `leace`. For images and clips: `blur`, `downsample`, `blacken`,
+        `pixelate`; for sounds: `white-noise`, `mask`, `mcadams`.
     config : the method's settings, as a mapping (`{"preset": "audiomnist", "epochs": 30}`). They
         are also parameters by name for `set_params` and a grid search (`suppressor__epochs`).
-    seed : decides every random choice of the training.
+    seed : the seed of all random choices of the training.
     key : the secret key of the draws and signatures: the path of a file with 32 bytes or 64
-        hexadecimal digits, or 32 bytes. Random by default, so two fits then differ in their draws.
+        hexadecimal digits, or 32 bytes. By default it is random, so two fits differ in their draws.
         Prefer a file: the `repr` of an estimator shows its parameters.
-    progress : where to say how far it is, e.g. `withhold.core.progress.Lines()`; silent by default.
-    checkpoints : a folder to resume an interrupted fit from.
+    progress : where to report progress, e.g. `withhold.core.progress.Lines()`; silent by default.
+    checkpoints : a folder from which an interrupted fit resumes.
 
     Examples
     --------
@@ -126,23 +126,23 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
     def fit(self, X: Any, y: Any = None, *, attributes: Any = None) -> Suppressor:
         """Fit on a Dataset, or on features X: (n, d) with a frame of attributes.
 
-        Of a Dataset only the training part is used (a split is drawn where it has none); of arrays
-        and frames everything is, as scikit-learn's users expect, unless the attributes have a
-        column `split`.
+        A fit on a Dataset uses only its training part; if it has no split, one is drawn. A fit on
+        arrays or frames uses all records, as users of scikit-learn expect, unless the attributes
+        have a column `split`.
 
-        Where `suppress` names attributes they must be in `attributes`; `y` is left to the later
-        steps of a Pipeline and is never taken for one of them. In a Pipeline, route them:
+        The attributes that `suppress` names must be in `attributes`. `y` is for the later steps of
+        a Pipeline and is never used in their place. In a Pipeline, route the attributes:
         `sklearn.set_config(enable_metadata_routing=True)`, then
         `Suppressor(…).set_fit_request(attributes=True)` and `pipeline.fit(X, y, attributes=frame)`.
-        Only where `suppress` is unset, `y` is what is suppressed.
+        `y` is suppressed only if `suppress` is not set.
         """
         if isinstance(X, Dataset):
             if y is not None or attributes is not None:
-                raise UserError("a Dataset has its attributes with it; pass no y, no attributes")
+                raise UserError("a Dataset already has its attributes; do not pass y or attributes")
             dataset, roles = X, self._roles(None)
             if X.media is None:
                 self.n_features_in_ = X.dimension
-            if hasattr(self, "feature_names_in_"):  # of an earlier fit on a frame
+            if hasattr(self, "feature_names_in_"):  # left by an earlier fit on a frame
                 del self.feature_names_in_
         else:
             dataset, roles = self._from_arrays(X, y, attributes)
@@ -162,15 +162,15 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; with `deep` also the settings of the chosen method, as `codes=64`."""
+        """The parameters, and with `deep` the settings of the method, such as `codes=64`."""
         own: dict[str, Any] = super().get_params(deep=deep)
         return {**flat_settings(self.method, self.config), **own} if deep else own
 
     def set_params(self, **params: Any) -> Suppressor:
         """Set parameters, and settings of the method by name: `set_params(codes=64)`.
 
-        Settings go into `config`; those of a part as `contrastive__epochs=30`. So a grid search
-        can vary them: `GridSearchCV(pipeline, {"suppressor__codes": [16, 64]})`.
+        Settings go into `config`. Nested settings are written as `contrastive__epochs=30`. A grid
+        search can vary them: `GridSearchCV(pipeline, {"suppressor__codes": [16, 64]})`.
         """
         names = self._get_param_names()
         own = {name: value for name, value in params.items() if name in names}
@@ -187,7 +187,7 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
 
     @classmethod
     def load(cls, folder: str | Path, *, key: bytes | str | Path | None = None) -> Suppressor:
-        """A fitted suppressor from a bundle; with `key`, a bundle of another key is refused."""
+        """A fitted suppressor from a bundle. With `key`, a bundle with another key is refused."""
         bundle = load_bundle(folder, key=key)
         made = cls(
             list(bundle.roles.suppress),
@@ -212,23 +212,23 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         if attributes is None and y is None:
             raise UserError(
                 "requires y to be passed, but the target y is None: pass attributes=frame with a"
-                " column for each name in suppress and preserve, or leave suppress unset and pass"
-                " y, which is then suppressed"
+                " column for each name in suppress and preserve, or pass y and leave suppress"
+                " unset to suppress y itself"
             )
         if attributes is None and (self.suppress is not None or self.preserve):
             named = self._roles("y").named
             raise UserError(
-                f"the labels of {listing(named)} were not passed, and y is not taken for them: call"
-                " fit(X, y, attributes=frame) with a column for each; in a Pipeline, call"
+                f"the labels of {listing(named)} were not passed, and y is not used in their place:"
+                " call fit(X, y, attributes=frame) with a column for each; in a Pipeline, call"
                 " sklearn.set_config(enable_metadata_routing=True), use"
                 " Suppressor(…).set_fit_request(attributes=True), and pass attributes=frame to the"
-                " fit of the Pipeline. Where y itself is to be suppressed, leave suppress unset"
+                " fit of the Pipeline. To suppress y itself, do not set suppress"
             )
         x: Any = as_pixels(X)
         if x is None:
             if is_tensor(X):
                 X = _from_tensor(X)
-            # A single record cannot teach anything about a class.
+            # Nothing can be learned about a class from a single record.
             x = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
             x = _single(x)
         roles = self._roles("y" if attributes is None else None)
@@ -241,7 +241,7 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.suppress is None
-        tags.non_deterministic = self.key is None  # a random key, so other draws in every fit
+        tags.non_deterministic = self.key is None  # a random key gives other draws in every fit
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -255,7 +255,7 @@ def _all_train(dataset: Dataset) -> Dataset:
 
 
 def _single(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    """As float32, which everything here works in; refuses what does not fit."""
+    """X as float32, which all methods use. Values that do not fit are refused."""
     with np.errstate(over="ignore"):
         single = x.astype(np.float32)
     if not np.isfinite(single).all():
@@ -264,14 +264,14 @@ def _single(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
 
 
 def _from_tensor(x: Any) -> npt.NDArray[Any]:
-    """A tensor as an array; kinds that numpy does not have (bfloat16) as float32."""
+    """A tensor as an array; types that numpy does not have (bfloat16) become float32."""
     x = x.detach().cpu()
     array: npt.NDArray[Any] = (x if x.element_size() == 8 else x.float()).numpy()
     return array
 
 
 def _like(x: Any, released: npt.NDArray[Any]) -> Any:
-    """The release as a tensor on the device of x, and of its kind where that has fractions."""
+    """The release as a tensor on the device of x, with the dtype of x if that is floating."""
     import torch
 
     made = torch.from_numpy(released).to(x.device)
@@ -279,7 +279,7 @@ def _like(x: Any, released: npt.NDArray[Any]) -> Any:
 
 
 def _like_pixels(x: Any, released: npt.NDArray[np.uint8]) -> Any:
-    """Pixels as a tensor on the device of x where x is one."""
+    """Pixels as a tensor on the device of x, if x is a tensor."""
     import torch
 
     return torch.from_numpy(released).to(x.device) if is_tensor(x) else released

@@ -91,6 +91,6 @@ def test_what_does_not_fit_is_told(made: Any) -> None:
     assert "must be a matrix (records, features), not 1-d" in said(x, x[:, 0], attributes=labels)
     assert "must be a matrix of numbers" in said(labels, x, attributes=labels)
     assert "are NaN or infinite" in said(x, np.full_like(x, np.nan), attributes=labels)
-    assert "has its attributes and group with it" in said(whole, x, attributes=labels)
+    assert "already has its attributes and group" in said(whole, x, attributes=labels)
     with pytest.raises(UserError, match="did you mean 'secret'"):
         withhold.audit(x, x, "secrt", attributes=labels, **HOW)

@@ -81,7 +81,7 @@ def test_recomputed_sums_without_the_key_are_refused(folder: Path) -> None:
     signature = (folder / "SIGNATURE").read_bytes()
     signed(folder)
     (folder / "SIGNATURE").write_bytes(signature)
-    assert "SIGNATURE is not the one" in mistake(folder)
+    assert "SIGNATURE does not match" in mistake(folder)
 
 
 def test_the_owners_copy_of_the_key_is_compared(folder: Path, tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_the_owners_copy_of_the_key_is_compared(folder: Path, tmp_path: Path) ->
 
 def test_a_bundle_may_travel_without_its_key(folder: Path) -> None:
     (folder / "key").unlink()
-    assert "does not hold its key; give the file that does with --key FILE" in mistake(folder)
+    assert "does not contain its key; give the key file with --key FILE" in mistake(folder)
     assert load_bundle(folder, key=KEY).modifier.key == KEY
-    assert "SIGNATURE is not the one" in mistake(folder, key=KEY[::-1])
+    assert "SIGNATURE does not match" in mistake(folder, key=KEY[::-1])
 
 
 def test_an_edited_certificate_is_refused(folder: Path) -> None:
@@ -211,7 +211,7 @@ ARRAYS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no spread": lambda a: a.pop("spread"),
     "no layer": lambda a: a.pop("reader.0.weight"),
     "a layer too narrow": lambda a: a.update({"reader.1.weight": a["reader.1.weight"][:, 1:]}),
-    "an odd array": lambda a: a.update(odd=np.zeros(3, np.float32)),
+    "an unknown array": lambda a: a.update(odd=np.zeros(3, np.float32)),
     "a key": lambda a: a.update(key=np.zeros(32, np.uint8)),
 }
 

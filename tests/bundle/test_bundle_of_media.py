@@ -154,7 +154,7 @@ def test_a_bundle_refuses_records_of_another_kind(faces: Path, tmp_path: Path) -
         ("white-noise", {}, "person", "'white-noise' is for sounds; faces holds images"),
         ("blur", {"preset": "adience-week"}, "person", "did you mean 'adience-weak'"),
         ("blur", {"kernel": 4}, "person", "setting 'kernel' of method 'blur': .*odd"),
-        ("blur", {"area": 2.0}, "person", "needs region: faces"),
+        ("blur", {"area": 2.0}, "person", "set region: faces"),
         ("blurr", {}, "person", "no method 'blurr'; did you mean 'blur'"),
         ("blur", {}, "persn", "'persn' is not in faces; did you mean 'person'"),
         ("blur", {}, "age", r"'age' is not in faces \(it has: file, person, pose\)"),

@@ -65,7 +65,7 @@ def test_fitted_records_are_refused_after_an_export(kind: str, export: str) -> N
     membership = FitMembership.of(Dataset.from_arrays(x), KEY)
     again = EXPORTS[export](x)
     assert membership.overlap(again) < 300  # the exact comparison is not enough
-    with pytest.raises(UserError, match="so they can certify nothing"):
+    with pytest.raises(UserError, match="so they cannot be used to certify it"):
         membership.require_new(Dataset.from_arrays(again))
 
 

@@ -104,8 +104,8 @@ def test_an_image_tree_with_bad_images(
     ran = cli("extract", "faces", "-o", "x.parquet", "--extractor", "pixels")
     assert ran.code == 0
     assert "x.parquet: 6 records of" in ran.out
-    assert "2 could not be used, see x.errors.csv" in ran.out
-    assert "1 file of another kind was left alone" in ran.out
+    assert "2 could not be used; see x.errors.csv" in ran.out
+    assert "1 file of another kind was ignored" in ran.out
     assert Dataset.read("x.parquet").table["folder"].to_pylist() == ["anna"] * 3 + ["ben"] * 3
     with Path("x.errors.csv").open(newline="") as file:
         assert [row["file"] for row in csv.DictReader(file)] == ["anna/3.png", "ben/3.png"]
@@ -184,9 +184,9 @@ def test_fit_with_raw_views(media: Path, cli: Run) -> None:
            "--method", "mass", "--config", "tiny.yaml")  # fmt: skip
     ran = cli(*fit, "--raw", "mulaw.parquet", "-o", "raw", "--new-key", "key")
     assert ran.code == 0
-    assert "made of the features" not in ran.err
+    assert "made from the features" not in ran.err
     ran = cli(*fit, "-o", "plain", "--key", "key")  # the digest of the input is keyed
-    assert "made of the features" in ran.err
+    assert "made from the features" in ran.err
     weights = "weights.safetensors"
     assert Path("raw", weights).read_bytes() != Path("plain", weights).read_bytes()
     assert load_bundle("raw").input["sha256"] == load_bundle("plain").input["sha256"]
@@ -198,7 +198,7 @@ def test_fit_with_raw_views(media: Path, cli: Run) -> None:
     told = cli(*fit, "--raw", "fewer.parquet", "-o", "b").mistake
     assert "fewer.parquet has 159 sounds, x.parquet has 160 records" in told
     told = cli(*fit, "--raw", "turned.parquet", "-o", "b").mistake
-    assert "turned.parquet gives other features than x.parquet has" in told
+    assert "turned.parquet does not give the features of x.parquet" in told
     assert snapshot(media) == before
 
 
@@ -208,7 +208,7 @@ def test_fit_with_raw_views(media: Path, cli: Run) -> None:
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (pa.array([b"ab", None]), "there is none (null)"),
+        (pa.array([b"ab", None]), "it is missing (null)"),
         (pa.array([b"ab", b""]), "it has no samples"),
         (pa.array([[0.0], [0.1, float("nan")]]), "it holds NaN or infinite samples"),
     ],
@@ -264,8 +264,8 @@ def test_odd_sound_is_refused(
         (("s/a.wav", "-o", "x.parquet"), "is one file of media"),
         (("s", "-o", "x.parquet", "--extractor", "pixels"), "s holds no image files"),
         (("s", "-o", "x.parquet", "--extractor", "pixel"), "did you mean 'pixels'?"),
-        (("s", "-o", "x.parquet", "--pattern", "{x}"), "'x' names a label of s"),
-        (("s", "-o", "x.parquet", "--pattern", "{a}-{b}"), "fits no file of s, such as a.wav"),
+        (("s", "-o", "x.parquet", "--pattern", "{x}"), "'x' is a label of s"),
+        (("s", "-o", "x.parquet", "--pattern", "{a}-{b}"), "matches no file of s, e.g. a.wav"),
         (("s", "-o", "x.parquet", "--test", "take>3"), "column 'take' is not in s"),
         (("s", "-o", "x.parquet", "--clips", "10"), "this extractor takes sounds"),
         (("s", "-o", "x.parquet", "--like", "s"), "cannot read s"),

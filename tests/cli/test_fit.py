@@ -118,7 +118,7 @@ def test_what_is_no_bundle_is_never_replaced(
     Path("file").write_text("more work")
     before = snapshot(place)
     told = cli("fit", "data.parquet", *FIT, *overwrite, "-o", what).mistake
-    assert "is not a bundle; it is left alone" in told
+    assert "is not a bundle; choose another -o" in told
     assert snapshot(place) == before
 
 
@@ -222,7 +222,7 @@ def test_interrupt_is_told_and_resumed(
         patch.setattr(StageJournal, "save", stop)
         ran = cli("fit", "data.parquet", *FIT, "--preserve", "useful", "-o", "b")
     assert ran.code == 130
-    assert ran.err.splitlines()[-1] == "interrupted; run the same command again to go on"
+    assert ran.err.splitlines()[-1] == "interrupted; run the same command again to resume"
     ran = cli("fit", "data.parquet", *FIT, "--preserve", "useful", "-o", "b")
     assert "resuming from" in ran.err
     assert snapshot(Path("b")) == snapshot(Path("bundle"))
@@ -272,12 +272,12 @@ def test_a_key_can_be_made_used_and_checked(place: Path, cli: Run) -> None:
         "holds no key" in cli("fit", "data.parquet", *noise, "--key", "bad.key", "-o", "b").mistake
     )
     both = ("--key", "my.key", "--new-key", "new.key")
-    assert "give one of the two" in cli("fit", "data.parquet", *noise, *both, "-o", "b").mistake
+    assert "give only one of them" in cli("fit", "data.parquet", *noise, *both, "-o", "b").mistake
 
 
 def test_it_says_what_of_a_bundle_stays_private(place: Path, cli: Run) -> None:
     ran = cli("fit", "data.parquet", "--suppress", "secret", "--method", "constant", "-o", "b")
     assert "keep private: key" in ran.out
-    assert "fit-membership.safetensors (it tells who was in the fit)" in ran.out
+    assert "fit-membership.safetensors (it reveals who was in the fit)" in ran.out
     ran = cli("fit", "data.parquet", *FIT, "-o", "m")
     assert "fit-membership" not in ran.out

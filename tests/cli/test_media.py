@@ -62,9 +62,9 @@ def test_the_way_from_a_folder_to_its_release(spot: Path, cli: Run) -> None:
         "left out:\n"
         "  file    names of files or paths\n"
         "  person  suppressed\n"
-        "--keep COLUMN takes one along\n"
-        "out.names.csv: which file became which; it stays in the house\n"
-        "1 could not be released, see out.left-out.csv\n"
+        "--keep COLUMN releases one anyway\n"
+        "out.names.csv: which file became which; keep it private\n"
+        "1 could not be released; see out.left-out.csv\n"
     )
     assert [list(row) for row in rows("out/manifest.csv")] == [["path", "pose"]] * 6
     assert rows("out.left-out.csv") == [{"file": "cut_1.png", "reason": "the file is empty"}]
@@ -190,18 +190,18 @@ def test_mistakes_of_a_fit(spot: Path, cli: Run, arguments: tuple[str, ...], tol
     [
         (("faces", "-o", "faces"), "faces is the input; choose another -o"),
         (("faces", *PATTERN, "-o", "faces/out"), "faces/out is inside faces"),
-        (("faces", *PATTERN, "-o", "full"), "full exists and is not empty; it is left alone"),
+        (("faces", *PATTERN, "-o", "full"), "full exists and is not empty; choose another -o"),
         (("faces", *PATTERN, "-o", "blur"), "blur exists and is not empty"),
         (("faces", *PATTERN, "-o", "full/file"), "full/file is a file"),
-        (("faces", *PATTERN, "-o", "out.parquet"), "so does its release: a folder"),
+        (("faces", *PATTERN, "-o", "out.parquet"), "so its release is a folder"),
         (("faces", "-o", "no/out"), "folder no does not exist"),
         (("faces", *PATTERN, "-o", "."), "exists and is not empty"),
         (("voices", "-o", "out"), "voices holds no image files"),
-        (("features.parquet", *PATTERN, "-o", "r.parquet"), "--pattern reads the names of files"),
-        (("features.parquet", "-o", "out.parquet"), "cannot tell which column holds the images"),
+        (("features.parquet", *PATTERN, "-o", "r.parquet"), "--pattern reads file names"),
+        (("features.parquet", "-o", "out.parquet"), "cannot find the column with the images"),
         (("faces", *PATTERN, "-o", "out", "--drop", "pos"), "column 'pos' is not in faces; did"),
-        (("faces", "-o", "out", "--features", "x"), "changes media; --features means nothing"),
-        (("faces", "-o", "out", "--as", "index"), "changes media; --as means nothing to it"),
+        (("faces", "-o", "out", "--features", "x"), "changes media; --features does not apply"),
+        (("faces", "-o", "out", "--as", "index"), "changes media; --as does not apply to it"),
         (("bad", *PATTERN, "-o", "out"), "nothing of bad can be released: a_1.png: not a picture"),
         (
             ("bad", *PATTERN, "-o", "out", "--strict"),
@@ -235,7 +235,7 @@ def test_a_bundle_for_features_is_given_media(place: Path, cli: Run) -> None:
     told = cli("transform", "bundle", "faces", "-o", "out.parquet").mistake
     assert told.startswith("faces is a folder of media, and bundle changes features; make them")
     told = cli("transform", "bundle", "data.parquet", "-o", "r.parquet", "--keep-names").mistake
-    assert told == "bundle bundle changes features; --keep-names means nothing to it"
+    assert told == "bundle bundle changes features; --keep-names does not apply to it"
 
 
 def test_here_is_a_place_too(blur: Path, cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,12 +287,12 @@ def test_a_table_of_pictures(spot: Path, cli: Run) -> None:
         "out.parquet: 4 images with n; rows in a random order\n"
         "left out:\n"
         "  who  suppressed\n"
-        "out.rows.csv: which row became which; it stays in the house\n"
-        "2 could not be released, see out.parquet.left-out.csv\n"
+        "out.rows.csv: which row became which; keep it private\n"
+        "2 could not be released; see out.parquet.left-out.csv\n"
     )
     assert read_rows(Path("out.rows.csv")).tolist() == pq.read_table("out.parquet")["n"].to_pylist()
     assert rows("out.parquet.left-out.csv") == [
-        {"file": "row 4", "reason": "there is none (null)"},
+        {"file": "row 4", "reason": "it is missing (null)"},
         {"file": "row 5", "reason": "not a picture, or its header is damaged"},
     ]
     assert pq.read_table("out.parquet").column_names == ["png", "n"]

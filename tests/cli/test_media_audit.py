@@ -52,14 +52,16 @@ def test_by_the_names_of_files(spot: Path, cli: Run) -> None:
     assert "--id" in told
     ran = cli(*audit, "--id", "file")
     assert ran.code == 0, ran.err
-    warning = "warning: 2 of 120 records of f.parquet are not in t.parquet; the others are audited"
+    warning = (
+        "warning: 2 of 120 records of f.parquet are not in t.parquet; only the others are audited"
+    )
     assert warning in ran.err
     assert min(figures("audit").values()) > 0.9
 
 
 def test_of_folders(spot: Path, cli: Run) -> None:
     audit = ("audit", "faces", "theirs", *PATTERN, "--suppress", "person", "--quick", "-o", "audit")
-    assert "name the features with --extractor" in cli(*audit).mistake
+    assert "choose an extractor with --extractor" in cli(*audit).mistake
     ran = cli(*audit, "--extractor", "pixels")
     assert ran.code == 0, ran.err
     assert "warning: 2 of 120 records" in ran.err

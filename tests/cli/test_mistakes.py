@@ -197,7 +197,7 @@ ARGUMENTS: list[tuple[tuple[str, ...], str]] = [
     ((*E, "e.parquet"), "name it with --column"),
     ((*E, "e.parquet", "--column", "usefull"), "did you mean 'useful'?"),
     ((*E, "e.parquet", "--column", "x"), "give it with --rate"),
-    ((*E, "e.parquet", "--column", "id", "--rate", "8000"), "'x' names a label of data.parquet"),
+    ((*E, "e.parquet", "--column", "id", "--rate", "8000"), "'x' is a label of data.parquet"),
     ((*E, "e.parquet", "--column", "x", "--rate", "8000", "--like", "data.parquet"),
      "does not say how its features were extracted"),
     (("bench", "audiomnist-table33"), "did you mean 'audiomnist-table3'?"),

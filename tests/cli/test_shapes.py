@@ -99,10 +99,10 @@ def test_numbers_of_wide_columns(shelf: Path, cli: Run) -> None:
 
 def test_sizes_are_said(shelf: Path, cli: Run) -> None:
     ran = cli("transform", "book", "data.parquet", "-o", "r.parquet", "--as", "index")
-    assert "r.codes.parquet: the table of codes; 2 bytes a record instead of 24" in ran.out
+    assert "r.codes.parquet: the table of codes; 2 bytes per record instead of 24" in ran.out
     assert "12 times smaller" in ran.out
     both = os.path.getsize("r.parquet") + os.path.getsize("r.codes.parquet")
-    assert f"{both / 240:,.1f} bytes a record" in ran.out
+    assert f"{both / 240:,.1f} bytes per record" in ran.out
 
 
 def test_a_sample_is_finite_and_spreads_about_the_codes(shelf: Path, cli: Run) -> None:
@@ -178,7 +178,7 @@ def test_labels_come_from_the_data_and_do_not_leave(shelf: Path, cli: Run, shape
 def test_data_without_the_label_is_refused_by_its_name(shelf: Path, cli: Run) -> None:
     pq.write_table(pq.read_table("data.parquet").drop_columns(["secret"]), "bare.parquet")
     told = cli("transform", "labelled", "bare.parquet", "-o", "r.parquet", "-q").mistake
-    assert "needs the column secret of every record" in told
+    assert "needs the column secret for every record" in told
     assert "r.parquet" not in snapshot(shelf)
 
 
@@ -229,8 +229,8 @@ def test_a_budget_that_is_kept_is_said_and_is_in_the_bundle(shelf: Path, cli: Ru
 @pytest.mark.parametrize(
     ("budget", "told"),
     [
-        ("secret=5", "is not understood"),
-        ("secret<=5", "the nearest that can be asked for is secret<=floor"),
+        ("secret=5", "cannot be read"),
+        ("secret<=5", "the lowest possible budget is secret<=floor"),
         ("secert<=60", "did you mean 'secret'"),
         ("useful<=60", "'useful' is not suppressed"),
         (" ; ", "the budget is empty"),

@@ -52,7 +52,7 @@ def test_labels_stay_where_asked(place: Path, cli: Run) -> None:
     )
     assert ran.code == 0
     assert "rows in the order of the original" in ran.out
-    assert "kept by name, whatever they tell: secret" in ran.err
+    assert "kept by name, even if they reveal something: secret" in ran.err
     assert not Path("r.rows.csv").exists()
     before, after = pq.read_table("data.parquet"), pq.read_table("r.parquet")
     assert after["secret"].equals(before["secret"])

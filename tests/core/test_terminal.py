@@ -8,7 +8,7 @@ import pytest
 
 from withhold.core.terminal import wrapped
 
-PROSE = "columns that could not be checked are left out; --keep COLUMN takes one along " * 4
+PROSE = "columns that could not be checked are left out; --keep COLUMN releases one anyway " * 4
 
 
 class Terminal(io.StringIO):

@@ -99,7 +99,7 @@ def test_bytes_say_what_they_are(data: bytes, kind: str, suffix: str) -> None:
 
 
 def test_bytes_that_are_nothing() -> None:
-    with pytest.raises(BadMedia, match="its format cannot be told"):
+    with pytest.raises(BadMedia, match="its format is not recognised"):
         suffix_for("image", "row 3", b"nothing")
 
 

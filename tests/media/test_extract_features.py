@@ -89,10 +89,10 @@ def test_raw_media_must_be_those_of_the_features(path, tmp_path):
     with pytest.raises(UserError, match=r"has 29 sounds, x\.parquet has 30 records"):
         with_raw_media(data, tmp_path / "fewer.parquet")
     pq.write_table(table.take(list(range(29, -1, -1))), tmp_path / "turned.parquet")
-    with pytest.raises(UserError, match=r"gives other features than x\.parquet has; --raw must be"):
+    with pytest.raises(UserError, match=r"does not give the features of x\.parquet; --raw must be"):
         with_raw_media(data, tmp_path / "turned.parquet")
     several = extract(videos(3, frames=60), extractor="frame-stats", clips=2)
-    with pytest.raises(UserError, match="has several windows of a video"):
+    with pytest.raises(UserError, match="has several windows per video"):
         with_raw_media(several, tmp_path / "fewer.parquet")
 
 
@@ -131,7 +131,7 @@ def labelled(**labels):
         (sounds(6), {"test": "m>3"}, "column 'm' is not in the media"),
         (sounds(6), {"test": "n>99"}, "'n>99' holds for no record of the media"),
         (sounds(6), {"test": "n"}, "is not COLUMN OP VALUE"),
-        (labelled(x=range(6)), {}, "'x' names a label of mine, and the features"),
+        (labelled(x=range(6)), {}, "'x' is a label of mine and also the name of the features"),
         (sounds(6), {"clips": 10}, "this extractor takes sounds"),
         (videos(2), {}, "the media holds clips, 'mean' takes sounds"),
     ],
@@ -168,7 +168,7 @@ def test_mistakes_of_like(path, tmp_path):
     data.write(tmp_path / "x.parquet")
     data.write(tmp_path / "x.npz")
     for like, told in (
-        (tmp_path / "x.npz", "an npz cannot say it"),
+        (tmp_path / "x.npz", "an npz cannot store it"),
         (path, "does not say how"),
         (tmp_path / "none.parquet", "no such file"),
         (tmp_path, "cannot read"),

@@ -199,9 +199,9 @@ def test_whoever_stops_listening_stops_the_work():
 
 
 def test_names_that_are_taken():
-    for name, told in (("x", "the features are called so"), ("__record__", "rename the label")):
+    for name, told in (("x", "also the name of the features"), ("__record__", "rename the label")):
         some = Samples(sounds(2).samples, pa.table({name: [1, 2]}), "sound", "mine")
-        with pytest.raises(UserError, match=f"'{name}' names a label of mine.*{told}"):
+        with pytest.raises(UserError, match=f"'{name}' is a label of mine.*{told}"):
             label_schema(some, SOUND)
     some = Samples(videos(2).samples, pa.table({"frame": [1, 2]}), "clip", "mine")
     with pytest.raises(UserError, match="'frame' is a column of mine, and cutting"):

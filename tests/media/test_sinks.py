@@ -151,7 +151,7 @@ def test_places_that_are_refused(tmp_path: Path) -> None:
         ("in", "is inside"),
         ("in/out", "is inside"),
         ("link/out", "is inside"),
-        ("out.parquet", "holds its media as files"),
+        ("out.parquet", "has its media as files"),
     ]:
         before = below(tmp_path)
         with pytest.raises(UserError, match=told):

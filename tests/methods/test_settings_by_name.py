@@ -61,13 +61,11 @@ def test_an_estimator_takes_settings_by_name() -> None:
 
 
 def test_names_that_are_none() -> None:
-    with pytest.raises(
-        UserError, match=r"no parameter 'cods' with method 'codebook'; did .*'codes'"
-    ):
+    with pytest.raises(UserError, match=r"'codebook' has no parameter 'cods'; did .*'codes'"):
         Suppressor().set_params(cods=3)
     with pytest.raises(UserError, match="did you mean 'suppress'"):
         Suppressor().set_params(supress="a")
-    with pytest.raises(UserError, match="'codes' with method 'noise'"):
+    with pytest.raises(UserError, match="'noise' has no parameter 'codes'"):
         Suppressor(method="noise").set_params(codes=3)
 
 

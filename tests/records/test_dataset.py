@@ -55,8 +55,8 @@ def test_features_are_named_by_a_list(tmp_path):
     assert Dataset.read(frame, features=["[ad]"]).layout.names == ("a", "d")
     for wrong, message in {
         ("aa",): "feature column 'aa' is not in the pandas frame; did you mean",
-        (): "no feature columns named for the pandas frame",
-        (0,): "named by text, not by 0",
+        (): "no feature columns given for the pandas frame",
+        (0,): "must be text, not 0",
     }.items():
         with pytest.raises(UserError, match=message):
             Dataset.read(frame, features=wrong)

@@ -142,7 +142,7 @@ def test_a_folder_of_somebody_else_is_in_the_way(tmp_path: Path) -> None:
     mine = tmp_path / "out.partial" / "mine.txt"
     mine.parent.mkdir()
     mine.write_text("kept")
-    with pytest.raises(UserError, match=r"out\.partial is in the way and was not made by withhold"):
+    with pytest.raises(UserError, match=r"out\.partial exists and was not made by withhold"):
         release_media(bundle, media, tmp_path / "out", progress=Silent())
     assert mine.read_text() == "kept"
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_released_is_left_out_and_said(tmp_path: Path) -> None:
         "cut_0.png": "the picture is cut short",
         "empty_0.png": "the file is empty",
         "text_0.png": "not a picture, or its header is damaged",
-        "misnamed.png": "its name does not fit the pattern",
+        "misnamed.png": "its name does not match the pattern",
     }
     originals = {p.read_bytes() for p in (tmp_path / "in").iterdir()}
     assert len(below(tmp_path / "out")) == 7

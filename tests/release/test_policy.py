@@ -132,7 +132,7 @@ def test_what_told_in_the_fit_does_not_leave_later(data: Dataset, bundle: Bundle
     later = dataset(seed=1, n=100)
     device = pa.array(np.random.default_rng(0).choice(["phone", "desk"], 100).tolist())
     released = bundle.release(later.with_column("device", device))
-    assert "told 'gender' in the data of the fit" in released.left_out["device"]
+    assert "revealed 'gender' in the data of the fit" in released.left_out["device"]
 
 
 def test_too_few_labels_check_nothing(bundle: Bundle) -> None:
@@ -266,7 +266,7 @@ def test_measures_and_labels_leave(data: Dataset, bundle: Bundle) -> None:
 
 
 def test_labels_that_are_too_few_do_not_let_the_fit_decide(bundle: Bundle) -> None:
-    """`weather` told nothing in the fit, and is the gender in 47 of 49 records now."""
+    """`weather` revealed nothing in the fit, but is the gender in 47 of 49 records now."""
     later = dataset(seed=5, n=49)
     g = later.attribute("gender").codes.copy()
     g[:2] = 1 - g[:2]

@@ -171,7 +171,7 @@ def test_the_list_of_another_release_is_refused(
     assert "old.csv is the list of rows of another release" in capsys.readouterr().err
     (tmp_path / "r.rows.csv").write_bytes(stale.partition(b"\n")[2])
     assert outcome(audit) == 2
-    assert "does not say which release it is of" in capsys.readouterr().err
+    assert "does not say which release it belongs to" in capsys.readouterr().err
 
 
 def test_a_list_in_parquet_knows_its_release(tmp_path: Path) -> None:

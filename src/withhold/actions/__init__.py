@@ -1,1 +1,1 @@
-"""What a user can ask for, typed: every door calls these functions."""
+"""What a user can ask for, as typed functions. Every interface calls them."""

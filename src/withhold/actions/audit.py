@@ -1,4 +1,4 @@
-"""The audit as an action: what can still be inferred from a release, and the report of it."""
+"""The action `audit`: what can still be inferred from a release, and a report on it."""
 
 from __future__ import annotations
 
@@ -60,15 +60,17 @@ def audit(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Attack a release with retrained attackers; without one, attack the original.
+    """Attack a release with retrained attackers. Without a release, attack the original.
 
-    Both are Datasets, or features: arrays, frames or tensors (n, d) and (n, d'), record by record
-    in the same order. `attributes` then has the labels of the n records, as a frame or a mapping of
-    columns (a column `split` is honoured), and `group` names the one of persons or sources.
+    Both are Datasets, or features: arrays, frames or tensors (n, d) and (n, d') with the records in
+    the same order. With features, `attributes` has the labels of the n records, as a frame or a
+    mapping of columns, and may have a column `split`; `group` names its column of people or
+    sources.
 
-    `id`, `same_order` and `order_counts` are those of `Pairing`; `attackers`, `models`, `quick`,
-    `workers` and `seed` those of `Effort`; `certificate` and `key` those of `Claims` (all in
-    `withhold.audit.setting_groups`). The rest are those of `withhold.audit.evaluate.evaluate`.
+    These options are described in `withhold.audit.setting_groups`: `id`, `same_order` and
+    `order_counts` in `Pairing`; `attackers`, `models`, `quick`, `workers` and `seed` in `Effort`;
+    `certificate` and `key` in `Claims`. The others are described in
+    `withhold.audit.evaluate.evaluate`.
     """
     for given in (original, release):
         if isinstance(given, str | Path):
@@ -83,7 +85,7 @@ def audit(
     if not isinstance(original, Dataset):
         original = _original(original, attributes, group)
     elif attributes is not None or group is not None:
-        raise UserError("a Dataset has its attributes and group with it; pass neither of them")
+        raise UserError("a Dataset already has its attributes and group; do not pass them as well")
     if release is not None and not isinstance(release, Dataset):
         # Rows of arrays have no other name than their place. Where the records lie no nearer to
         # their own originals than to others, the audit refuses unless `same_order` vouches.
@@ -110,8 +112,8 @@ def audit(
 def _original(x: npt.ArrayLike, attributes: Any, group: str | None) -> Dataset:
     if attributes is None:
         raise UserError(
-            "features alone cannot be audited: pass attributes=frame with a column for each name in"
-            " suppress and preserve, or a Dataset"
+            "features without labels cannot be audited: pass attributes=frame with a column for"
+            " each name in suppress and preserve, or pass a Dataset"
         )
     if hasattr(attributes, "to_frame"):  # a pandas or polars series
         attributes = attributes.to_frame()
@@ -123,6 +125,6 @@ def _released(x: npt.ArrayLike, original: Dataset) -> Dataset:
     if len(release) != len(original):
         raise UserError(
             f"{original.name} has {original.x.shape} values (records, features) and {release.name}"
-            f" {release.x.shape}; row i of a released array must be the record of row i"
+            f" {release.x.shape}; row i of both arrays must be the same record"
         )
     return release

@@ -1,4 +1,4 @@
-"""The action `audit` on files: read them, attack the release, write the evidence and the page."""
+"""The action `audit` on files: read them, attack the release, write evidence and report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from withhold.report import render
 
 
 class MediaFeatures(Request):
-    """How features are made where an audit is given media."""
+    """How an audit of media makes features."""
 
     extractor: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -37,10 +37,10 @@ class MediaFeatures(Request):
 
 
 class AuditRequest(Request):
-    """An original, its release, what to ask of it, and the folder of the evidence.
+    """An original, its release, the settings of the audit, and the folder for the evidence.
 
-    Without a release, the original alone is audited. `same_order` vouches for the order of the
-    records; `rows` lists which row became which; `again` are other draws of the same release.
+    Without a release, the original is audited. `same_order` confirms that the records are in the
+    same order. `rows` lists which row became which. `again` are other draws of the same release.
     """
 
     original: Path
@@ -61,7 +61,7 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
     progress = progress or Silent()
     check_folder_target(request.output)
     settings = request.settings
-    # Read first: a mistake costs no reading of the data.
+    # Read first, so that a mistake is reported before the data is read.
     proved, key = _claims(settings, request.key)
     original, release = features_for_audit(
         request.original,
@@ -119,7 +119,7 @@ def _claims(
 ) -> tuple[Certificate | ReleaseCertificate | None, bytes | None]:
     """The certificate, and the key that checks its signature.
 
-    The certificate is a file, or the folder of a bundle, which has the key as well.
+    The certificate is a file, or a bundle, which also contains the key.
     """
     key = None if given is None else as_key(given)
     if settings.certificate is None:
@@ -148,7 +148,7 @@ def _read(
     """A release, its columns in the order of the original, with the list of its rows."""
     features = request.release_features or request.reading.features
     found = _same_columns(before, Dataset.read(path, features=features, progress=progress))
-    if made_here:  # it has a note of how it was made, which is not part of the release
+    if made_here:  # drop our note on how it was made: it is not part of the release
         found = replace(found, schema=found.schema.remove_metadata())
     if request.same_order or request.settings.id:
         return found
@@ -161,7 +161,7 @@ def _read(
 
 
 def _shared_names(before: Dataset, after: Dataset) -> str | None:
-    """The column of file names, where media of both sides have one."""
+    """The column of file names, if both sides have one."""
     both = FILE in before.table.column_names and FILE in after.table.column_names
     return FILE if both else None
 
@@ -179,18 +179,18 @@ def _paired_by_name(before: Dataset, after: Dataset) -> Dataset:
 
 
 def _matched(before: Dataset, after: Dataset, by: str, progress: Progress) -> Dataset:
-    """The originals that the release still has."""
+    """The records of the original that are in the release."""
     kept = matching(before, after, by)
     if len(kept) < len(before):
         progress.say(
             f"warning: {len(before) - len(kept):,} of {len(before):,} records of"
-            f" {before.name} are not in {after.name}; the others are audited"
+            f" {before.name} are not in {after.name}; only the others are audited"
         )
     return kept
 
 
 def _same_columns(before: Dataset, after: Dataset) -> Dataset:
-    """Wide columns are matched by name, whatever their order in the file."""
+    """The release with its wide feature columns in the order of the original, by name."""
     columns, released = before.layout.columns, after.layout.columns
     if columns != released and set(columns) == set(released):
         x = after.x[:, [released.index(c) for c in columns]]

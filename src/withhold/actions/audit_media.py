@@ -1,4 +1,4 @@
-"""Features for an audit that was given media."""
+"""Features for an audit of media."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def features_for_audit(
     names: Path | None,
     progress: Progress,
 ) -> tuple[Path, Path | None]:
-    """Datasets for an audit that was given media: features go to files in its folder.
+    """Datasets for an audit of media. Their features go to files in the folder of the audit.
 
-    A release is extracted as its original was, whatever its own names say of labels.
+    A release is extracted like its original. Labels in its own file names are ignored.
     """
     media = extractor is not None or original.is_dir()
     if not media and not (release is not None and release.is_dir()):
         return original, release
     if media and extractor is None:
-        raise UserError(f"{original} is a folder of media; name the features with --extractor")
+        raise UserError(f"{original} is a folder of media; choose an extractor with --extractor")
     features: Path = original
     theirs: Any = None
     later = where | {"pattern": None}
     if media:
         features = output / "original.parquet"
         job = plan(original, extractor=extractor, settings=settings, **where)
-        if release is not None:  # a mistake here costs no extraction
+        if release is not None:  # report a mistake before extracting
             theirs = open_media(release, job.extractor.kind, names=names, **later)
         _make(output)
         extract_to(job, features, progress=progress)

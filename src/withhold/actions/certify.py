@@ -13,7 +13,7 @@ from withhold.core.progress import Progress, Silent
 
 
 class CertifyRequest(Request):
-    """A bundle, labelled records, and where the certificate goes.
+    """A bundle, labelled records, and where to write the certificate.
 
     Features and multi-label attributes default to those of the fit.
     """

@@ -18,7 +18,7 @@ from withhold.records.writers import check_sink
 
 
 class ExtractRequest(Request):
-    """Media, how they are opened and cut, the extractor, and where the features go."""
+    """Media, how to open and cut them, the extractor, and where to write the features."""
 
     media: Path
     output: Path
@@ -34,7 +34,7 @@ class ExtractRequest(Request):
 
 
 def extract(request: ExtractRequest, progress: Progress | None = None) -> tuple[Job, Extraction]:
-    """Extract the features; a killed run goes on where it was when this is called again."""
+    """Extract the features. Call it again to resume an interrupted run."""
     progress = progress or Silent()
     output = request.output
     check_target(output, request.media)
@@ -56,6 +56,6 @@ def extract(request: ExtractRequest, progress: Progress | None = None) -> tuple[
         listed = request.media / "manifest.csv"
         way_out = "read them from its names with --pattern, or give a table of paths and labels"
         if listed.is_file():
-            way_out = f"they are in {listed}, which `extract` takes too"
+            way_out = f"they are in {listed}, so extract that file instead"
         progress.say(f"{job.collection.name} has no labels: {way_out}")
     return job, extract_to(job, output, strict=request.strict, progress=progress)

@@ -37,7 +37,7 @@ from withhold.records.samples import KINDS
 
 
 class FitRequest(Request):
-    """Data, roles and method of a fit, and where the bundle goes."""
+    """Data, roles and method of a fit, and where to write the bundle."""
 
     data: Path
     output: Path
@@ -97,17 +97,17 @@ def fit(
 
 
 def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
-    """Fit, and write the bundle; a killed fit goes on where it was when this is called again."""
+    """Fit, and write the bundle. Call it again to resume an interrupted fit."""
     progress = progress or Silent()
     check_target(request.output, request.data)
-    # Where -o is a link, the folder it leads to is replaced; and `.` has a name only in full.
+    # If -o is a link, replace its target. A path such as `.` has a name only when resolved.
     target = Path(os.path.realpath(request.output))
     check_place(target)
     tidy_place(target)
     roles = Roles.of(request.suppress, request.preserve)
-    chosen = read_config(request.method, request.config)  # a mistake here costs no reading
+    chosen = read_config(request.method, request.config)  # report a mistake before reading the data
     if request.key is not None and request.new_key is not None:
-        raise UserError("--key uses a key and --new-key makes one; give one of the two")
+        raise UserError("--key uses a key and --new-key makes one; give only one of them")
     secret = as_key(request.key)
     dataset = _read(request, progress)
     _check_roles(dataset, roles, request.method)
@@ -150,7 +150,7 @@ def fit_bundle(
     progress: Progress | None = None,
     journal: Journal | None = None,
 ) -> Bundle:
-    """Check roles and settings, refuse or warn of what cannot be had, fit on the training part.
+    """Check roles and settings, refuse or warn if they cannot be met, fit on the training part.
 
     `key` is the secret key: 32 bytes, or the path of a file with them. By default it is random.
     """
@@ -186,7 +186,7 @@ def fit_bundle(
 
 
 def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> Bundle:
-    """The bundle, certified on the test part; otherwise say why no certificate could be made."""
+    """The bundle, certified on the test part. Otherwise report why there is no certificate."""
     try:
         certificate = certify(bundle, dataset, progress=progress)
     except UserError as error:
@@ -197,17 +197,17 @@ def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> B
 
 
 def _check_finite(modifier: Modifier, method: str) -> None:
-    """Refuse a training that diverged: its release would be NaN from end to end."""
+    """Refuse a training that diverged: its release would be all NaN."""
     for array in modifier.state().values():
         if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
             raise UserError(
                 f"the training of '{method}' diverged (its weights are NaN or infinite);"
-                " lower learning_rate, or weights that are very large"
+                " lower the learning_rate, or very large weights of losses"
             )
 
 
 def _checked_seed(seed: Any) -> int:
-    """A plain integer, that JSON can hold and every generator takes."""
+    """A plain integer, which JSON can hold and every generator accepts."""
     try:
         number = index(seed)
     except TypeError:
@@ -218,7 +218,7 @@ def _checked_seed(seed: Any) -> int:
 
 
 def _check_roles(dataset: Dataset, roles: Roles, method: str) -> None:
-    """Refuse roles that the data cannot serve; a filter of media also takes media without labels"""
+    """Refuse roles that do not fit the data. A media filter also takes media without labels."""
     if get_method(method).modifier_type.learned:
         roles.check(dataset)
         return
@@ -229,7 +229,7 @@ def _check_roles(dataset: Dataset, roles: Roles, method: str) -> None:
 
 
 def _read(request: FitRequest, progress: Progress) -> Dataset:
-    """The data as records of a kind that the method takes."""
+    """Read the data as a kind of records that the method takes."""
     kinds = get_method(request.method).modifier_type.kinds
     if "features" in kinds:
         if request.data.is_dir():
@@ -255,7 +255,7 @@ def _earlier(
     config: BaseModel,
     key: bytes | None,
 ) -> Bundle | None:
-    """The bundle where this very fit is done already; refuse to replace any other unasked."""
+    """The existing bundle if it is of this same fit; another one is refused without overwrite."""
     if not is_bundle(target) or request.overwrite:
         return None
     try:

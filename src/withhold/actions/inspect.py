@@ -1,4 +1,4 @@
-"""The action `inspect`: what is in a dataset, and what can be had for given roles."""
+"""The action `inspect`: what is in a dataset, and what is feasible for given roles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from withhold.records.splits import PARTS
 
 
 class InspectRequest(Request):
-    """A dataset, how it is read, and roles to judge."""
+    """A dataset, how to read it, and roles to check."""
 
     data: Path
     suppress: str = ""
@@ -37,7 +37,7 @@ class AttributeFacts:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Attributes by name; the other columns, each with the reason why it is no label."""
+    """Attributes by name; the other columns, each with the reason why it is not a label."""
 
     name: str
     records: int
@@ -49,7 +49,7 @@ class Inspection:
     feasibility: Feasibility
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for a machine; attributes in the order of the columns."""
+        """Everything as JSON values: attributes first, then the other columns."""
         found: dict[str, Any] = {
             name: {"label": True, **asdict(facts)} for name, facts in self.attributes.items()
         }
@@ -66,7 +66,7 @@ class Inspection:
 
 
 def inspect(request: InspectRequest, progress: Progress | None = None) -> Inspection:
-    """Read the dataset, and judge every column and the roles."""
+    """Read the dataset, and check every column and the roles."""
     dataset = request.reading.read(request.data, progress or Silent())
     roles = Roles((), ())
     if request.suppress or request.preserve:

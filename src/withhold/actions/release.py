@@ -1,4 +1,4 @@
-"""The action `release`: the one way to write a release, whatever the records are."""
+"""The action `release`: the only way to write a release, for every kind of record."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from withhold.release.written import Written
 class FeatureOptions(Request):
     """Options of a release of features."""
 
-    features: str | None = None  # those of the fit
+    features: str | None = None  # None: those of the fit
     shape: str = "code"
 
 
@@ -38,9 +38,9 @@ class MediaOptions(Opening):
 
 
 class ReleaseRequest(Request):
-    """A bundle, the records to release with it, and where the release goes.
+    """A bundle, the records to release with it, and where to write the release.
 
-    How media are opened defaults to how those of the fit were.
+    By default media are opened like those of the fit.
     """
 
     bundle: Path
@@ -55,7 +55,7 @@ class ReleaseRequest(Request):
 def release(request: ReleaseRequest, progress: Progress | None = None) -> tuple[Bundle, Written]:
     """Write the release of a file of features, or of a folder or table of media."""
     output = request.output
-    if output.name in ("", ".."):  # `.` has a name only in full
+    if output.name in ("", ".."):  # `.` has a name only when resolved
         output = Path(os.path.realpath(output))
         request = request.model_copy(update={"output": output})
     check_target(output, request.data)
@@ -69,12 +69,12 @@ def release(request: ReleaseRequest, progress: Progress | None = None) -> tuple[
 
 
 def _refuse(bundle: Bundle, request: ReleaseRequest, unused: Request, changes: str) -> None:
-    """Refuse options that mean nothing to this bundle."""
+    """Refuse options that do not apply to this bundle."""
     for name in unused.model_fields_set:
         if getattr(unused, name) != type(unused).model_fields[name].default:
             option = "--as" if name == "shape" else f"--{name.replace('_', '-')}"
             raise UserError(
-                f"bundle {request.bundle} changes {changes}; {option} means nothing to it"
+                f"bundle {request.bundle} changes {changes}; {option} does not apply to it"
             )
 
 
@@ -84,7 +84,7 @@ def _features(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Wr
     if data.is_dir():
         raise UserError(
             f"{data} is a folder of media, and {request.bundle} changes features; make them with:"
-            f" withhold extract {data} --like DATA -o FEATURES, where DATA is what was fitted"
+            f" withhold extract {data} --like DATA -o FEATURES, where DATA is the data of the fit"
         )
     shape = check_shape(bundle, request.of_features.shape)
     for beside in (certificate_path(output), rows_path(output), codes_path(output)):
@@ -103,9 +103,9 @@ def _features(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Wr
 def _media(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Written:
     data, output, how = request.data, request.output, request.of_media
     assert bundle.kind != "features"
-    # As in the fit, where nothing else is said: a label that is read under another name gets out.
-    other = "column" if data.is_dir() else "pattern"  # of the fit, but not of these media
-    known = {"pattern", "column", "rate"} - {other}  # whatever else a bundle says
+    # By default as in the fit: a label that is read under another name would be released.
+    other = "column" if data.is_dir() else "pattern"  # does not apply to these media
+    known = {"pattern", "column", "rate"} - {other}  # ignore anything else in the bundle
     opened = {k: v for k, v in bundle.input["opened"].items() if k in known}
     opened |= {k: v for k, v in how.given().items() if k in (*known, other, "allow_outside")}
     return release_media(

@@ -1,4 +1,4 @@
-"""What requests share: how a dataset is read, and how media are opened."""
+"""Options that requests share: how to read a dataset, and how to open media."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from withhold.records.dataset import Dataset
 
 
 class Request(BaseModel):
-    """The options of an action, checked. Doors (the command line, a server) make one and call."""
+    """The checked options of an action. Interfaces such as the command line make one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class DataOptions(Request):
-    """How a file of features is read."""
+    """How to read a file of features."""
 
     features: str = "x"
     group: str | None = None
@@ -27,7 +27,7 @@ class DataOptions(Request):
     test: str | None = Field(None, description='records to hold out, e.g. "take>=30"')
 
     def read(self, path: Path, progress: Progress) -> Dataset:
-        """The dataset at `path`."""
+        """Read the dataset at `path`."""
         data = Dataset.read(
             path,
             features=self.features,
@@ -40,7 +40,7 @@ class DataOptions(Request):
 
 
 class Opening(Request):
-    """How media are opened; see `withhold.records.readers.open_media`."""
+    """How to open media; see `withhold.records.readers.open_media`."""
 
     pattern: str | None = None
     column: str | None = None

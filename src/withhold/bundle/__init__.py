@@ -1,1 +1,1 @@
-"""What a fit leaves behind: saved, loaded and verified; and what the fit saw."""
+"""Bundles: the result of a fit, saved, loaded and verified, and a record of what it saw."""

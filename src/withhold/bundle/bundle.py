@@ -1,19 +1,19 @@
-"""The bundle: the folder a fit leaves behind.
+"""The bundle: the folder that a fit writes.
 
     bundle.json                 method, settings, roles, seed, versions, keyed digest of the input
     weights.safetensors         the modifier's arrays
     history.json                the training metrics, stage by stage
-    fit-membership.safetensors  to recognise the records of the fit  } where the release has
+    fit-membership.safetensors  to recognise the records of the fit  } if the release has
     certificate.json            the bound on every attacker          } finitely many codes
     SHA256SUMS                  hashes of all of them; `sha256sum -c` reads it too
     SIGNATURE                   of SHA256SUMS, under the key
     key                         the secret key, mode 0600
 
-Nothing in it is code, and loading runs none. Nothing in it depends on when or how often the fit was
-interrupted: the same data, settings, seed and key give the same bytes on the same machine.
+A bundle contains no code, and loading it runs none. It does not depend on when or how often the fit
+was interrupted: the same data, settings, seed and key give the same bytes on the same machine.
 
-`fit-membership.safetensors` tells who was in the fit. It is only needed to certify records of
-another file, and may be left out of a bundle that travels.
+`fit-membership.safetensors` reveals who was in the fit. It is only needed to certify records of
+another file. You can leave it out of a bundle that you send to others.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ class Bundle:
 
     @property
     def checked_columns(self) -> list[str]:
-        """Columns of the fitted data of which `tells` knows."""
+        """Columns of the fitted data that were checked for `tells`."""
         return list(self.input["checked"])
 
     @property
     def tells(self) -> dict[str, dict[str, float]]:
-        """Columns that tell of a suppressed attribute: {attribute: {column: best guess}}."""
+        """Columns that reveal a suppressed attribute: {attribute: {column: accuracy}}."""
         return dict(self.input["tells"])
 
     def release(
@@ -112,8 +112,8 @@ class Bundle:
         same_order: bool = False,
         progress: Progress | None = None,
     ) -> ReleasedDataset:
-        """The dataset that leaves the house; see `withhold.release.release_dataset`."""
-        # A release needs the certificate, which needs the bundle: this call goes forward.
+        """The dataset to release; see `withhold.release.release_dataset`."""
+        # Imported here: `release` is a later layer than `bundle`.
         releases = import_module("withhold.release")
         released: ReleasedDataset = releases.release_dataset(
             self,
@@ -136,7 +136,7 @@ def describe(
     seed: int,
     history: list[dict[str, Any]],
 ) -> Bundle:
-    """The bundle of a fit that is done."""
+    """The bundle of a finished fit."""
     return Bundle(
         modifier,
         dataset.kind,
@@ -160,7 +160,7 @@ def versions() -> dict[str, str]:
 
 
 def save_bundle(bundle: Bundle, folder: str | Path) -> None:
-    """Write the bundle, all of it or nothing; an older one is replaced."""
+    """Write the whole bundle or nothing. An older bundle is replaced."""
     text = {
         "schema": SCHEMA,
         "kind": bundle.kind,
@@ -190,7 +190,7 @@ def save_bundle(bundle: Bundle, folder: str | Path) -> None:
 
 
 def load_bundle(folder: str | Path, *, key: bytes | str | Path | None = None) -> Bundle:
-    """Read and check a bundle; anything that `save_bundle` did not write is refused.
+    """Read and check a bundle. Anything that `save_bundle` did not write is refused.
 
     `key` is the owner's copy of the key (32 bytes, or a file): the bundle must be signed with it.
     """
@@ -226,7 +226,7 @@ def load_bundle(folder: str | Path, *, key: bytes | str | Path | None = None) ->
 
 
 def read_arrays(path: Path, contents: dict[str, bytes], name: str) -> State:
-    """Arrays of a bundle's file."""
+    """The arrays in one file of a bundle."""
     try:
         return load(contents[name])
     except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
@@ -235,7 +235,7 @@ def read_arrays(path: Path, contents: dict[str, bytes], name: str) -> State:
 
 
 def _check_modifier(modifier: Modifier, text: Description) -> None:
-    """The arrays are those of the features and attributes that the description names."""
+    """Check that the arrays fit the features and attributes that the description names."""
     if isinstance(modifier, FeatureModifier) and modifier.dimension != text.input.features:
         raise UserError(
             f"weights.safetensors is for {modifier.dimension:,} features, bundle.json names"

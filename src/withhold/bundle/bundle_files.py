@@ -1,4 +1,4 @@
-"""The files of a bundle: written all or none, checked against hashes and a signature when read.
+"""The files of a bundle: all are written or none; hashes and a signature are checked on reading.
 
 SHA256SUMS  hashes of every file below except `key`; `sha256sum -c` reads it too
 SIGNATURE   the signature of SHA256SUMS under the bundle's key
@@ -22,10 +22,10 @@ from withhold.core.key_file import read_key, write_key
 from withhold.core.signature import sign, verify
 
 KEY = "key"
-MEMBERSHIP = "fit-membership.safetensors"  # need not travel with the bundle
+MEMBERSHIP = "fit-membership.safetensors"  # may be left out when a bundle is sent to others
 CERTIFICATE = "certificate.json"
-EXTRA = (MEMBERSHIP, CERTIFICATE)  # where there are any
-# The most bytes that are read; a file beyond is refused unread.
+EXTRA = (MEMBERSHIP, CERTIFICATE)  # optional files
+# The largest size in bytes. A larger file is refused without reading it.
 LIMITS = {
     "bundle.json": 2**26,
     "history.json": 2**28,
@@ -39,14 +39,14 @@ LIMITS = {
 
 @dataclass(frozen=True, eq=False)
 class BundleFiles:
-    """Contents by name, each as it was written, and the key they are signed with."""
+    """The contents of each file by name, and the key that they are signed with."""
 
     contents: dict[str, bytes]
     key: bytes
 
 
 def write_files(folder: str | Path, contents: Mapping[str, bytes], key: bytes) -> None:
-    """Write to a temporary folder beside `folder`, then rename; an older bundle is replaced."""
+    """Write to a temporary folder beside `folder`, then rename it. Replaces an older bundle."""
     target = Path(folder).absolute()
     check_place(target)
     made = _making(target)
@@ -67,10 +67,10 @@ def write_files(folder: str | Path, contents: Mapping[str, bytes], key: bytes) -
 
 
 def check_place(target: Path) -> None:
-    """Refuse to put a bundle where something else is."""
+    """Refuse to overwrite anything that is not a bundle."""
     empty = target.is_dir() and not any(target.iterdir())
     if target.exists() and not empty and not is_bundle(target):
-        raise UserError(f"{target} exists and is not a bundle; it is left alone, choose another -o")
+        raise UserError(f"{target} exists and is not a bundle; choose another -o")
 
 
 def tidy_place(target: Path) -> None:
@@ -86,10 +86,10 @@ def bundle_digest(folder: str | Path) -> str:
 
 
 def read_files(path: Path, expected: tuple[str, ...], key: bytes | None = None) -> BundleFiles:
-    """The files of a bundle; a changed byte or a wrong signature is refused.
+    """The files of a bundle. A changed byte or a wrong signature is refused.
 
-    `key` is the owner's copy of the key. Where it is given, the bundle must be signed with it, and
-    need not hold it.
+    `key` is the owner's copy of the key. If it is given, the bundle must be signed with it and need
+    not contain it.
     """
     if not path.exists():
         with suppress(OSError):
@@ -102,12 +102,12 @@ def read_files(path: Path, expected: tuple[str, ...], key: bytes | None = None) 
         )
     if not (path / "SIGNATURE").exists():
         raise UserError(
-            f"bundle {path}: SIGNATURE is not there, so nobody can tell whether it was edited;"
+            f"bundle {path}: SIGNATURE is missing, so edits to the bundle cannot be detected;"
             " restore it, or fit again with this version"
         )
     written = read_bounded(path, "SHA256SUMS")
     contents = {}
-    # Named in the sums, or there: a file taken away is missed, one put there is not trusted.
+    # Files named in the sums, or present: only MEMBERSHIP may be removed, and none added.
     named = [n for n in EXTRA if f"  {n}\n".encode() in written]
     extra = [n for n in EXTRA if n in named or (path / n).exists()]
     sums = []
@@ -128,14 +128,14 @@ def read_files(path: Path, expected: tuple[str, ...], key: bytes | None = None) 
     signature = read_bounded(path, "SIGNATURE").decode("ascii", "replace")
     if not signature.endswith("\n") or not verify(own, written, signature[:-1]):
         raise UserError(
-            f"bundle {path}: SIGNATURE is not the one of its files under its key, so the bundle"
-            " was edited; restore it, or fit again"
+            f"bundle {path}: SIGNATURE does not match its files and key, so the bundle was"
+            " edited; restore it, or fit again"
         )
     return BundleFiles(contents, own)
 
 
 def read_bounded(path: Path, name: str) -> bytes:
-    """A file of the bundle at `path`: a regular file, and not larger than such a file can be."""
+    """One file of the bundle at `path`. It must be a regular file of a plausible size."""
     try:
         return safe_read.read_bounded(path / name, LIMITS[name])
     except (OSError, MemoryError) as error:
@@ -144,7 +144,7 @@ def read_bounded(path: Path, name: str) -> bytes:
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a folder looks like a bundle; `load_bundle` says whether it is a sound one."""
+    """Whether a folder looks like a bundle. Only `load_bundle` checks that it is valid."""
     return (path / "SHA256SUMS").is_file()
 
 
@@ -152,14 +152,14 @@ def _key(path: Path, given: bytes | None) -> bytes:
     if not os.path.lexists(path / KEY):
         if given is None:
             raise UserError(
-                f"bundle {path} does not hold its key; give the file that does with --key FILE"
+                f"bundle {path} does not contain its key; give the key file with --key FILE"
             )
         return given
     own = read_key(path / KEY)
     if given is not None and given != own:
         raise UserError(
-            f"bundle {path} was made with another key than the one given, so it is not the bundle"
-            " of that key's owner"
+            f"bundle {path} was made with another key than the one given, so it does not belong"
+            " to the owner of that key"
         )
     return own
 

@@ -1,4 +1,4 @@
-"""What a bundle says of the data of its fit: how it was read, and what its columns tell."""
+"""The description of the data of a fit: how it was read, and what its columns reveal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from withhold.records.tables import RECORD
 
 
 def describe_input(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
-    """What decides a fit beside its settings: the data, and how it was read.
+    """What determines a fit besides its settings: the data, and how it was read.
 
-    Digests of the data are keyed: a plain hash would let anyone test a guess of the data.
+    Digests of the data are keyed: with a plain hash, anyone could test a guess of the data.
     """
     raw = None if dataset.raw is None else keyed_digest(key, dataset.raw.fingerprint())
     return {
@@ -37,7 +37,7 @@ def describe_input(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]
 
 
 def _label_columns(dataset: Dataset, roles: Roles) -> list[str]:
-    """Columns with labels of suppressed attributes; media may come without them."""
+    """Columns with labels of suppressed attributes. Media may have none."""
     labels = [c for n in roles.suppress for c in dataset.multilabel.get(n, (n,))]
     if dataset.media is not None and not set(labels) & set(dataset.table.column_names):
         return []
@@ -45,7 +45,7 @@ def _label_columns(dataset: Dataset, roles: Roles) -> list[str]:
 
 
 def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
-    """Which columns tell of the suppressed attributes, and which were measured harmless."""
+    """Which columns reveal a suppressed attribute, and which revealed nothing."""
     labels = {c for n in roles.suppress for c in (n, *dataset.multilabel.get(n, ()))}
     names = [c for c in dataset.table.column_names if c not in labels | {RECORD, dataset.group}]
     if len(dataset) > MOST:
@@ -56,8 +56,8 @@ def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, A
         for attribute in suppressed:
             attribute.require_label(dataset.name)
     except UserError:
-        # Only a filter of media takes records whose labels are missing or are no labels: then
-        # nothing can be measured against them.
+        # Only a media filter accepts records with missing or unusable labels. Without labels,
+        # nothing can be measured.
         if dataset.media is None:
             raise
         return {"checked": [], "tells": {}, "harmless": {}}

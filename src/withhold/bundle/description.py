@@ -1,4 +1,4 @@
-"""What `bundle.json` says: every field is checked when a bundle is read."""
+"""The contents of `bundle.json`. Every field is checked when a bundle is read."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class _Checked(BaseModel):
 
 
 class HarmlessColumn(_Checked):
-    """A column that was measured to tell nothing."""
+    """A column that revealed nothing in the fit."""
 
     kind: str
     values: tuple[str, ...] | None = Field(
-        description="keyed digests of what occurred in it; null where that was too much"
+        description="keyed digests of its values; null if there were too many"
     )
 
 
@@ -36,8 +36,8 @@ class FitInput(_Checked):
 
     name: str
     records: int = Field(ge=1)
-    features: int = Field(ge=0, description="per record; 0 of media")
-    columns: Names = Field(description="of the features; none of media")
+    features: int = Field(ge=0, description="per record; 0 for media")
+    columns: Names = Field(description="of the features; none for media")
     label_columns: Names = Field(description="with labels of suppressed attributes")
     group: str | None
     multilabel: dict[str, Names]
@@ -47,7 +47,7 @@ class FitInput(_Checked):
     )
     checked: Names
     tells: dict[str, dict[str, Share]]
-    harmless: dict[str, HarmlessColumn] = Field(description="columns measured to tell nothing")
+    harmless: dict[str, HarmlessColumn] = Field(description="columns that revealed nothing")
     sha256: Digest = Field(description="of the data, keyed: only a holder of the key can compare")
 
 
@@ -86,10 +86,10 @@ class Description(_Checked):
 
     @model_validator(mode="after")
     def _labels_are_left_out(self) -> Description:
-        """Every column with labels of a suppressed attribute is named, so that it is left out."""
+        """Check that every label column of a suppressed attribute is named, so it is left out."""
         said = set(self.input.label_columns)
         labels = {c for n in self.suppress for c in self.input.multilabel.get(n, (n,))}
-        # Media may come without any labels, and a filter does not need them.
+        # Media may have no labels, and a filter does not need them.
         if labels - said and (self.kind == "features" or said):
             raise ValueError(f"label_columns lacks {listing(sorted(labels - said))}")
         odd = (said | set(self.suppress)) & set(self.input.harmless)
@@ -99,7 +99,7 @@ class Description(_Checked):
 
 
 def read_json(path: Path, name: str, data: bytes) -> Any:
-    """JSON of a bundle's file."""
+    """The JSON in one file of a bundle."""
     try:
         return parse_json(data, name)
     except UserError as error:
@@ -107,7 +107,7 @@ def read_json(path: Path, name: str, data: bytes) -> Any:
 
 
 def read_description(path: Path, data: bytes) -> Description:
-    """`bundle.json` of the bundle at `path`, every field in its range."""
+    """`bundle.json` of the bundle at `path`, with every field checked."""
     text = read_json(path, "bundle.json", data)
     if not isinstance(text, dict):
         raise UserError(f"bundle {path}: bundle.json is not an object; restore it, or fit again")

@@ -1,13 +1,13 @@
-"""What a fit has seen: enough to recognise its records and groups later.
+"""A record of what a fit saw, to recognise its records and groups later.
 
-A certificate counts records that the fit never saw, so the records of the fit must be recognised,
-also after they were exported again: rounded, stored as float16, rescaled, normalised. The file
-holds 64 bits of keyed BLAKE2b for each record and group, and for a sample of the records a keyed
-projection to a few numbers (see `withhold.bundle.near_twins`).
+A certificate counts records that the fit never saw, so the records of the fit must be recognised.
+That includes records that were exported again: rounded, stored as float16, rescaled, normalised.
+The file holds 64 bits of keyed BLAKE2b for each record and group. For a sample of the records it
+also holds a keyed projection to a few numbers (see `withhold.bundle.near_twins`).
 
-With this file and the key one can tell whether a given record or group was in the fit, and the
-projections tell something about the records themselves. The file is for whoever made the fit. A
-bundle works without it; only records of another file can then not be certified.
+This file and the key together show whether a given record or group was in the fit. The projections
+also reveal something about the records themselves. The file is for the owner of the fit alone. A
+bundle works without it, but cannot then certify records of another file.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class FitMembership:
 
     @classmethod
     def of(cls, dataset: Dataset, key: bytes) -> FitMembership:
-        """The membership of a fit that used all of `dataset`; `key` is the modifier's."""
+        """The membership of a fit that used all of `dataset`; `key` is the key of the modifier."""
         own = other_key(key, "withhold fit membership")
         hashes = _records(own, dataset.x)
         return cls(own, np.sort(hashes), _groups(own, dataset), Sketches.of(dataset.x, hashes, own))
 
     @property
     def twins(self) -> float:
-        """The share of records whose value another one has too: what an honest table repeats."""
+        """The share of records that equal another record: how often honest data repeats itself."""
         if len(self.records) < 2:
             return 0.0
         same = self.records[1:] == self.records[:-1]
@@ -66,16 +66,16 @@ class FitMembership:
     def require_new(self, dataset: Dataset) -> float:
         """Refuse records of the fit, as they were or exported again.
 
-        Honest data can repeat values, or come close to them. It is let pass where that happens as
-        often as among the records of the fit. Returns the share of records that are near-twins of
-        a record of the fit.
+        Honest data can repeat values, or come close to them. It passes if that happens no more
+        often than among the records of the fit. Returns the share of records that are near-twins
+        of a record of the fit.
         """
         from scipy.stats import binom  # half a second to import
 
         found, n = self.overlap(dataset.x), len(dataset)
         way_out = (
-            "so they can certify nothing; give records that it never saw, or the very file of the"
-            " fit (its test part is taken, with the same --test and --group)"
+            "so they cannot be used to certify it; give records that it never saw, or the same file"
+            " as the fit, with the same --test and --group (its test part is used)"
         )
         if found > binom.ppf(1 - CHANCE, n, self.twins):
             raise UserError(
@@ -90,12 +90,12 @@ class FitMembership:
         return near.share
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """For the bundle."""
+        """The arrays to save in the bundle."""
         return {"groups": self.groups, "records": self.records} | self.sketches.arrays()
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]], key: bytes) -> FitMembership:
-        """What `arrays` wrote; `key` is the modifier's."""
+        """Read what `arrays` returned; `key` is the key of the modifier."""
         own = other_key(key, "withhold fit membership")
         found = {}
         for name in ("records", "groups"):
@@ -115,7 +115,7 @@ def _records(key: bytes, x: npt.NDArray[np.float32]) -> Hashes:
 
 
 def _groups(key: bytes, dataset: Dataset) -> Hashes:
-    """Of the names as text, so that 5 in one file is 5 in another; a missing name is nobody's."""
+    """Hashes of group names as text: 5 and '5' are equal. Missing names are left out."""
     if dataset.group is None:
         return np.empty(0, np.uint64)
     column = dataset.table[dataset.group]

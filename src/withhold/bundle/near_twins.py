@@ -1,15 +1,15 @@
 """Recognise records that were exported again: rounded, rescaled, normalised, with a little noise.
 
-A record x: (d,) is seen in two ways, each projected to k <= 16 numbers by a keyed random matrix:
-its standardised features, and its direction x / |x|, which per-record normalisation keeps. Let
-f be the nearest fitted record in one of these spaces, and s(f) the distance from f to its nearest
-other fitted record. x is a *near-twin* where |x - f| < 0.1 s(f): far closer than fitted records are
-to each other at that place. Comparing with the local distance makes the test indifferent to where
-new records lie, so honest data of another mix of classes is not refused.
+A record x: (d,) is represented in two ways: by its standardised features, and by its direction
+x / |x|, which per-record normalisation keeps. Each is projected to k <= 16 numbers by a keyed
+random matrix. Let f be the nearest fitted record in one of these spaces, and s(f) the distance from
+f to its nearest other fitted record. x is a *near-twin* if |x - f| < 0.1 s(f): far closer than
+fitted records are to each other in that region. The comparison uses the local distance, so it does
+not matter where new records lie, and honest data with another mix of classes is not refused.
 
-How often that happens by nature is measured by the same rule among the fitted records, each left
-out in turn; a record whose value occurs twice has a twin. Distances are between different values,
-so a table that repeats its rows is judged like any other.
+The natural rate of near-twins is measured by the same rule among the fitted records, each left out
+in turn. A record whose value occurs twice has a twin. Distances are between different values, so a
+table that repeats its rows is judged like any other.
 
 Noise as large as the distance between fitted records is not recognised. Time and memory are
 bounded: at most 32,768 fitted values are kept and at most 4,096 records are compared.
@@ -40,7 +40,7 @@ _SPACES = ("features", "direction")
 
 @dataclass(frozen=True)
 class NearTwins:
-    """How many of `compared` records are near-twins, beside the fitted records themselves."""
+    """How many of `compared` records are near-twins, and how many of the fitted records are."""
 
     found: int
     compared: int
@@ -50,13 +50,13 @@ class NearTwins:
 
     @property
     def share(self) -> float:
-        """The share of near-twins, for all fitted records and not only those kept."""
+        """The share of near-twins, extrapolated from the fitted records kept to all of them."""
         return min(1.0, self.found / max(self.compared, 1) / self.coverage)
 
     def above_chance(self, chance: float) -> bool:
-        """Whether more near-twins were found than honest data has, but once in 1 / `chance`.
+        """Whether there are more near-twins than honest data has, except with probability `chance`.
 
-        Near-twins among the fitted come in pairs, so half as many are counted there.
+        Near-twins among the fitted records come in pairs, so half of them are counted.
         """
         from scipy.stats import beta, binom
 
@@ -82,7 +82,7 @@ class Sketches:
 
     @classmethod
     def of(cls, x: FloatArray, hashes: npt.NDArray[np.uint64], key: bytes) -> Sketches:
-        """Of the records x: (n, d); the values with the smallest keyed hashes (n,) are kept."""
+        """Sketch the records x: (n, d). The values with the smallest keyed hashes (n,) are kept."""
         mean = x.mean(axis=0, dtype=np.float64).astype(np.float32)
         deviation = x.std(axis=0, dtype=np.float64)
         scale = np.where(deviation > 0, deviation, 1).astype(np.float32)
@@ -141,7 +141,7 @@ class Sketches:
         return best[1]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """For the bundle."""
+        """The arrays to save in the bundle."""
         return {
             "sketch.mean": self.mean,
             "sketch.scale": self.scale,
@@ -153,7 +153,7 @@ class Sketches:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]], key: bytes) -> Sketches:
-        """What `arrays` wrote."""
+        """Read what `arrays` returned."""
         names = ("mean", "scale", "features", "direction", "counts", "coverage")
         try:
             mean, scale, features, direction, counts, coverage = (
@@ -186,7 +186,7 @@ class Sketches:
 def _near(
     x: FloatArray, known: FloatArray, own: IntArray | None, least: float
 ) -> npt.NDArray[np.bool_]:
-    """Which x: (n, k) are near-twins of `known`: (m, k); `own` (n,) are their places in it."""
+    """Which x: (n, k) are near-twins of `known`: (m, k); `own` (n,) are their rows in `known`."""
     places = None if own is None else own[:, None]
     nearest, distance = _nearest(x, known, places)
     without = nearest[:, None] if places is None else np.hstack([nearest[:, None], places])
@@ -198,7 +198,7 @@ def _near(
 def _nearest(
     x: FloatArray, known: FloatArray, without: IntArray | None
 ) -> tuple[IntArray, npt.NDArray[np.float64]]:
-    """The nearest of `known`: (m, k) to each x: (n, k), leaving out the places `without` (n, w)."""
+    """The nearest of `known`: (m, k) to each x: (n, k), leaving out the rows `without` (n, w)."""
     find = _by_tree if known.shape[1] <= _LOW else _by_product
     place = find(x, known, without)
     gaps = known[place].astype(np.float64) - x

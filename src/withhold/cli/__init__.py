@@ -1,1 +1,1 @@
-"""The command line: one command a file. Heavy imports happen inside the commands."""
+"""The command line: one command per file. Heavy imports happen inside the commands."""

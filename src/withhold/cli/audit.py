@@ -1,4 +1,4 @@
-"""`withhold audit`: what can still be inferred from a release, anyone's release."""
+"""`withhold audit`: what can still be inferred from a release, made by any tool."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ GATE_FAILED = 3
 
 
 def audit(
-    original: Annotated[Path, typer.Argument(help="The original.", metavar="ORIGINAL")],
+    original: Annotated[Path, typer.Argument(help="The original data.", metavar="ORIGINAL")],
     release: Annotated[
         Path | None,
         typer.Argument(
-            help="The release, whoever made it; without one, the original alone is audited.",
-            metavar="[RELEASE]",
+            help="The release, made by any tool. Without it, the original is audited.",
+            metavar="RELEASE",
         ),
     ] = None,
     output: Annotated[
@@ -56,7 +56,7 @@ def audit(
     suppress: Annotated[
         str,
         typer.Option(
-            help="Attributes that nobody should be able to read, comma-separated.",
+            help="Attributes that nobody should be able to infer, comma-separated.",
             rich_help_panel=ROLES,
         ),
     ] = "",
@@ -64,21 +64,22 @@ def audit(
     joint: Annotated[
         list[str] | None,
         typer.Option(
-            help="Attributes to read together, as A,B; repeatable.", rich_help_panel=AUDIT
+            help="Attributes to infer together, as A,B. Repeatable.", rich_help_panel=AUDIT
         ),
     ] = None,
     fail_if: Annotated[
         str | None,
         typer.Option(
-            help='Exit with 3 where one holds: "speaker>floor+2; digit<95" (points; the tier that'
-            " reads most, or NAME@TIER, or NAME@certificate).",
+            help="Exit with code 3 if one of these conditions holds, e.g."
+            ' "speaker>floor+2; digit<95" (in percentage points). The strongest tier counts, unless'
+            " you write NAME@TIER or NAME@certificate.",
             rich_help_panel=PROOF,
         ),
     ] = None,
     certificate: Annotated[
         Path | None,
         typer.Option(
-            help="The bound on every attacker: NAME.certificate.json beside a release, a file of"
+            help="The certificate of the release: NAME.certificate.json beside it, the output of"
             " withhold certify, or a bundle.",
             rich_help_panel=PROOF,
         ),
@@ -86,50 +87,55 @@ def audit(
     key: Annotated[
         Path | None,
         typer.Option(
-            help="The owner's key: checks the signature of the certificate.", rich_help_panel=PROOF
+            help="The owner's key, to check the signature of the certificate.",
+            rich_help_panel=PROOF,
         ),
     ] = None,
     again: Annotated[
         list[Path] | None,
-        typer.Option(help="Another draw of the same release; repeatable.", rich_help_panel=AUDIT),
+        typer.Option(help="Another draw of the same release. Repeatable.", rich_help_panel=AUDIT),
     ] = None,
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="Fewer attackers on fewer records: weaker.", rich_help_panel=AUDIT
+            "--quick",
+            help="A weaker audit: fewer attackers on fewer records.",
+            rich_help_panel=AUDIT,
         ),
     ] = False,
     id_column: Annotated[
         str | None,
-        typer.Option("--id", help="The column that tells records.", rich_help_panel=AUDIT),
+        typer.Option(
+            "--id", help="The column that identifies a record in both files.", rich_help_panel=AUDIT
+        ),
     ] = None,
     same_order: Annotated[
         bool,
         typer.Option(
             "--same-order",
-            help="Vouch that the records of both files are in one order.",
+            help="You confirm that both files have their records in the same order.",
             rich_help_panel=AUDIT,
         ),
     ] = False,
     rows: Annotated[
         Path | None,
         typer.Option(
-            help="Which row became which, as withhold transform lists it; RELEASE.rows.csv beside"
-            " the release is found without asking.",
+            help="The list of which row became which, from withhold transform. By default"
+            " RELEASE.rows.csv beside the release.",
             rich_help_panel=AUDIT,
         ),
     ] = None,
     average: Annotated[
         str | None,
         typer.Option(
-            help="Average predictions over the records of one source: the column of it.",
+            help="Average the predictions over all records with the same value in this column.",
             rich_help_panel=AUDIT,
         ),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
-            help="YAML with suppress, preserve, joint, fail_if, quick, seed, id, group,"
+            help="YAML file with any of suppress, preserve, joint, fail_if, quick, seed, id, group,"
             " average, certificate.",
             rich_help_panel=AUDIT,
         ),
@@ -137,7 +143,10 @@ def audit(
     features: Features = "x",
     release_features: Annotated[
         str | None,
-        typer.Option(help="The features of the release, if named otherwise.", rich_help_panel=DATA),
+        typer.Option(
+            help="Feature columns of the release, if they differ from --features.",
+            rich_help_panel=DATA,
+        ),
     ] = None,
     group: Group = None,
     exclude: Exclude = None,
@@ -146,7 +155,7 @@ def audit(
     extractor: Annotated[
         str | None,
         typer.Option(
-            help="Media: how their features are made (withhold extract --list).",
+            help="How to make features from media; withhold extract --list shows the choices.",
             rich_help_panel=MEDIA,
         ),
     ] = None,
@@ -158,22 +167,26 @@ def audit(
     names: Names = None,
     allow_outside: AllowOutside = False,
     seed: Annotated[
-        int | None, typer.Option(help="Decides every draw (0).", min=0, rich_help_panel=AUDIT)
+        int | None,
+        typer.Option(help="Seed of all random choices (default: 0).", min=0, rich_help_panel=AUDIT),
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
-    """Attack a release with models of the original and with retrained ones; write the evidence.
+    """Attack a release, and report what can still be inferred.
 
-    Both may be folders of media, with --extractor: anyone's, matched by the names of files. Exit
-    code 3 where --fail-if holds.
+    Attackers are trained on the original and on the release itself. The evidence goes to audit.json
+    and report.html. The exit code is 3 if a condition of --fail-if holds.
+
+    ORIGINAL and RELEASE can also be folders of media, with --extractor. Files are then matched by
+    name.
     """
     from withhold.actions.audit_files import AuditRequest, MediaFeatures, audit_files
     from withhold.actions.request import Opening
     from withhold.audit.audit_settings import AuditSettings
 
     if output is None:
-        raise UserError("no folder for the evidence; name one with -o")
+        raise UserError("no folder for audit.json and report.html; name one with -o")
     settings = AuditSettings.read(read_yaml(config)).over(
         suppress=suppress,
         preserve=preserve,

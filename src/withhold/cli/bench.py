@@ -12,7 +12,10 @@ from withhold.cli.options import Json, Quiet, choose_progress, print_json
 
 def bench(
     recipe: Annotated[
-        str, typer.Argument(help="A recipe's name, or a YAML file; `list` names them.")
+        str,
+        typer.Argument(
+            help="The name of a recipe, or a YAML file; `list` shows all names.", metavar="RECIPE"
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -21,7 +24,7 @@ def bench(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run a published table or figure on data at hand."""
+    """Run a benchmark recipe, and print its table."""
     from withhold.bench import find_recipe, recipe_names, run_recipe
 
     if recipe == "list":

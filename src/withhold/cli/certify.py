@@ -1,4 +1,4 @@
-"""`withhold certify`: a bound on every attacker, for releases of finitely many codes."""
+"""`withhold certify`: a bound on every attacker, for releases with finitely many codes."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 def certify(
-    bundle: Annotated[Path, typer.Argument(help="Bundle of a fit.", metavar="BUNDLE")],
+    bundle: Annotated[Path, typer.Argument(help="Bundle from withhold fit.", metavar="BUNDLE")],
     data: Annotated[
         Path,
         typer.Argument(
-            help="Labelled records that the fit never saw, or the very file of the fit.",
+            help="Labelled records that the fit never saw, or the same file as the fit.",
             metavar="DATA",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Certificate (JSON) to write.")],
-    confidence: Annotated[float, typer.Option(help="How sure the bound is, 0 to 1.")] = 0.95,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Certificate to write (JSON).")],
+    confidence: Annotated[float, typer.Option(help="Confidence of the bound, 0 to 1.")] = 0.95,
     features: Annotated[
         str | None,
-        typer.Option(help="Feature columns, where not those of the fit.", rich_help_panel=DATA),
+        typer.Option(help="Feature columns, if they differ from the fit.", rich_help_panel=DATA),
     ] = None,
     group: Group = None,
     exclude: Exclude = None,
@@ -48,7 +48,11 @@ def certify(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Bound what any attacker, of any power, can read from one released record."""
+    """Bound what any attacker can infer from one released record.
+
+    With the given confidence, the bound holds for every attacker, of any strength, and not only for
+    those that an audit tries. The certificate states its assumptions.
+    """
     from withhold.actions.certify import CertifyRequest
     from withhold.actions.certify import certify as certified
 
@@ -70,7 +74,7 @@ def certify(
 
 
 def _tell(found: Certificate) -> None:
-    """A short table, and what it rests on."""
+    """Print a short table and its assumptions."""
     from rich import box
     from rich.console import Console
     from rich.markup import escape
@@ -106,24 +110,24 @@ def _lines(found: Certificate) -> list[str]:
     from withhold.certificate import NoGroupClaim, sentence
 
     lines = [
-        "in % of cases: what any attacker, however strong, reads at most; of one record, of one of"
-        " a new group, of several of one class at once (loose)",
+        "in % of cases: how often any attacker, however strong, is right at most; from one record,"
+        " from one record of a new group, from several records of one class together (loose)",
         *(f"note: {note}" for note in found.notes),
     ]
     if found.data.near_twins is not None:
         lines.append(
             f"{100 * found.data.near_twins:.1f} % of these records nearly equal a record of the fit"
-            " (no more than by chance)"
+            " (no more than expected by chance)"
         )
     for name, a in found.attributes.items():
         least, worst = a.smallest_behind_code, a.worst_lift
         lines.append(
             f"{sentence(name, a)}; {a.codes_used:,} of {found.codes:,} codes used, at least"
             f" {least.number:,} {least.of} behind each; worst code: '{worst.of}' is"
-            f" {worst.lift:.1f} times as likely as in general"
+            f" {worst.lift:.1f} times as likely as overall"
         )
         if isinstance(a.groups, NoGroupClaim):
-            lines.append(f"'{name}' of people like these has no bound: {a.groups.reason}")
+            lines.append(f"no bound on '{name}' for new people like these: {a.groups.reason}")
     return [*lines, "assumes:", *(f"- {line}" for line in found.assumptions)]
 
 
@@ -132,5 +136,5 @@ def _points(share: float) -> str:
 
 
 def _plain(text: str) -> str:
-    """Names come from files: what would steer the terminal is shown as a replacement mark."""
+    """Replace control characters: names come from files and must not control the terminal."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

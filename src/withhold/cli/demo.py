@@ -1,4 +1,4 @@
-"""`withhold demo`: the whole story on generated voices, from sound to report."""
+"""`withhold demo`: the whole workflow on generated voices, from sound to report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from withhold.cli.options import Json, Quiet, choose_progress, print_json
 from withhold.core.errors import UserError
 
-# Short enough for a few minutes on two cores; the same settings as anyone would write in YAML.
+# Short enough for a few minutes on two cores. The same settings work in a YAML file.
 MASS = {
     "epochs": 14,
     "attribute_model": {"epochs": 12},
@@ -20,14 +20,15 @@ MASS = {
 
 
 def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for what it makes.")
-    ] = Path("demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+        "demo"
+    ),
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Generate voices, suppress who speaks in two ways, keep the digit, and attack both releases.
+    """Run the whole workflow on generated voices.
 
+    Suppresses the speaker with two methods, preserves the spoken digit, and attacks both releases.
     Writes the data, the bundle, the release with its certificate, and the report of the audit.
     """
     from rich.console import Console
@@ -63,7 +64,7 @@ def demo(
     data.write(output / "voices.parquet")
 
     roles = Roles.of("speaker", "digit")
-    console.print("[bold]2[/] method mass, as in papers: suppress the speaker, preserve the digit")
+    console.print("[bold]2[/] method mass, as published: suppress the speaker, preserve the digit")
     shown, released = fit_bundle(data, roles, method="mass", config=MASS, progress=progress), {}
     released["mass"] = evaluate(
         data,
@@ -76,7 +77,7 @@ def demo(
     )
     released["mass"].to_json(output / "audit-mass.json")
 
-    console.print("[bold]3[/] method codebook, which has a certificate: the same roles")
+    console.print("[bold]3[/] method codebook, with a certificate: the same roles")
     bundle = fit_bundle(data, roles, method="codebook", progress=progress)
     save_bundle(bundle, output / "bundle")
     release = bundle.release(data)
@@ -101,8 +102,8 @@ def demo(
     print_table(released["mass"], title="mass: how often attackers are right, in %", legend=False)
     print_table(evidence, title="codebook: how often attackers are right, in %")
     typer.echo(
-        f"\nOpen {output / 'report.html'} in a browser: it shows all of this, and what it rests on."
-        f"\nIn {output}: voices.parquet (the original), release.parquet (what may leave),"
-        " release.certificate.json\n(what is proved of it), bundle (stays in the house, with the"
+        f"\nOpen {output / 'report.html'} in a browser: it shows and explains the results."
+        f"\nIn {output}: voices.parquet (the original), release.parquet (to share),"
+        " release.certificate.json\n(what is proved about it), bundle (keep it private: it has the"
         f" key), audit.json.   ({time.monotonic() - started:.0f} s)"
     )

@@ -43,20 +43,21 @@ def extract(
     extractor: Annotated[
         str | None,
         typer.Option(
-            help="How features are made; --list shows them (logmel).", rich_help_panel=MEDIA
+            help="How to make features; --list shows the choices (default: logmel).",
+            rich_help_panel=MEDIA,
         ),
     ] = None,
     list_: Annotated[
         bool,
-        typer.Option(
-            "--list", callback=_list, is_eager=True, help="Show the extractors, and stop."
-        ),
+        typer.Option("--list", callback=_list, is_eager=True, help="Show the extractors and exit."),
     ] = False,
     weights: Weights = None,
     download: Annotated[
         bool,
         typer.Option(
-            "--download", help="Weights may be downloaded from the hub.", rich_help_panel=MEDIA
+            "--download",
+            help="Allow downloading weights from the model hub.",
+            rich_help_panel=MEDIA,
         ),
     ] = False,
     settings: Set = None,
@@ -69,26 +70,28 @@ def extract(
     like: Annotated[
         Path | None,
         typer.Option(
-            help="Use the extractor and statistics of this dataset.", rich_help_panel=MEDIA
+            help="Use the same extractor and statistics as this dataset.", rich_help_panel=MEDIA
         ),
     ] = None,
     clips: Annotated[
         int | None,
         typer.Option(
-            help="Windows of each video, at equal distances.", min=1, rich_help_panel=MEDIA
+            help="Number of windows per video, equally spaced.", min=1, rich_help_panel=MEDIA
         ),
     ] = None,
     annotations: Annotated[
         Path | None,
         typer.Option(
-            help="JSON of labels that hold for stretches of videos; a window for each.",
+            help="JSON file with labels for parts of videos; each part becomes one window.",
             rich_help_panel=MEDIA,
         ),
     ] = None,
     strict: Annotated[
         bool,
         typer.Option(
-            "--strict", help="Fail at the first file that cannot be used.", rich_help_panel=MEDIA
+            "--strict",
+            help="Stop with an error at the first file that cannot be used.",
+            rich_help_panel=MEDIA,
         ),
     ] = False,
     quiet: Quiet = False,
@@ -96,8 +99,8 @@ def extract(
 ) -> None:
     """Turn media into a dataset of feature vectors.
 
-    Streams; a killed run goes on where it was. Files that cannot be used are skipped and listed in
-    NAME.errors.csv beside the dataset.
+    Memory use does not grow with the data. If a run is interrupted, the same command resumes it.
+    Files that cannot be used are skipped and listed in NAME.errors.csv beside the dataset.
     """
     from withhold.actions.extract import ExtractRequest
     from withhold.actions.extract import extract as extracted
@@ -134,14 +137,14 @@ def extract(
         name = job.extractor.name
         typer.echo(f"{output}: {done.records:,} records of {done.features:,} features ({name})")
         if done.skipped:
-            typer.echo(f"{len(done.skipped):,} could not be used, see {done.errors}")
+            typer.echo(f"{len(done.skipped):,} could not be used; see {done.errors}")
         if others:
             what = "file of another kind was" if others == 1 else "files of other kinds were"
-            typer.echo(f"{others:,} {what} left alone")
+            typer.echo(f"{others:,} {what} ignored")
 
 
 def _listed() -> str:
-    """One paragraph an extractor."""
+    """One paragraph per extractor."""
     from withhold.media.extractors.extractor_registry import EXTRACTORS, extractor_type
 
     lines = []

@@ -1,4 +1,4 @@
-"""`withhold fit`: learn a modifier; resumes where it was interrupted."""
+"""`withhold fit`: learn a modifier. An interrupted fit resumes."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ from withhold.core.terminal import wrapped
 
 def fit(
     data: DataOrMedia,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Bundle (a folder) to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Bundle to write (a folder).")],
     suppress: Suppress,
     preserve: Preserve = "",
     method: Annotated[
-        str, typer.Option(help="How to learn the modifier.", rich_help_panel=METHOD)
+        str, typer.Option(help="The method that learns the modifier.", rich_help_panel=METHOD)
     ] = "codebook",
     config: Annotated[
         Path | None,
-        typer.Option(help="YAML file of the method's settings.", rich_help_panel=METHOD),
+        typer.Option(help="YAML file with settings of the method.", rich_help_panel=METHOD),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(help="A paper's settings, by name.", rich_help_panel=METHOD)
+        str | None, typer.Option(help="Settings of a paper, by name.", rich_help_panel=METHOD)
     ] = None,
     budget: Annotated[
         str | None,
         typer.Option(
-            help='What may leak (method codebook): "speaker<=floor+1; age<=0.2 bits".',
+            help='How much may leak (method codebook), e.g. "speaker<=floor+1; age<=0.2 bits".',
             rich_help_panel=METHOD,
         ),
     ] = None,
     raw: Annotated[
         Path | None,
         typer.Option(
-            help="The media the features came from, for views in the raw domain.",
+            help="The media that the features came from, for augmentations of the raw media.",
             rich_help_panel=METHOD,
         ),
     ] = None,
@@ -75,26 +75,28 @@ def fit(
     key: Annotated[
         Path | None,
         typer.Option(
-            help="File with the secret key (32 bytes, or 64 hexadecimal digits), for bundles that"
-            " can be made again; random otherwise."
+            help="File with the secret key (32 bytes, or 64 hexadecimal digits). By default a new"
+            " random key. The same key, data, settings and seed give the same bundle."
         ),
     ] = None,
     new_key: Annotated[
         Path | None, typer.Option(help="Make a new key, write it to this file, and use it.")
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a bundle that is there already.")
+        bool, typer.Option("--overwrite", help="Replace an existing bundle.")
     ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Learn a modifier that hides the suppressed attributes, and save it as a bundle.
+    """Learn to hide attributes, and save the result as a bundle.
 
-    The anonymisers of media (blur, downsample, blacken, pixelate, white-noise, mask, mcadams) take
-    a folder or table of media with --pattern, --column and --rate, and learn nothing.
+    Use the bundle with withhold transform. If a fit is interrupted, the same command resumes it.
 
-    The bundle holds a secret key (file key) and, where there is a certificate, a file that tells
-    who was in the fit (fit-membership.safetensors). Keep both in the house.
+    The methods for media (blur, downsample, blacken, pixelate, white-noise, mask, mcadams) learn
+    nothing. They take a folder or table of media with --pattern, --column and --rate.
+
+    The bundle contains a secret key, in the file key. If it has a certificate, it also contains
+    fit-membership.safetensors, which reveals who was in the fit. Keep both files private.
     """
     from withhold.actions.fit import FitRequest, fit_to
     from withhold.actions.request import Opening
@@ -141,10 +143,10 @@ def fit(
 
 
 def _stays_here(bundle: Path) -> str:
-    """What of a bundle is not for others."""
+    """Which files of a bundle must stay private."""
     from withhold.bundle.bundle_files import MEMBERSHIP
 
-    told = "keep private: key (whoever has it can repeat the draws and sign)"
+    told = "keep private: key (anyone who has it can repeat the draws and sign)"
     if (bundle / MEMBERSHIP).exists():
-        told += f" and {MEMBERSHIP} (it tells who was in the fit)"
+        told += f" and {MEMBERSHIP} (it reveals who was in the fit)"
     return told

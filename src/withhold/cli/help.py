@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperOption
 ROLES = "Roles"
 DATA = "How the data is read"
 MEDIA = "Media"
-RELEASE = "What leaves"
+RELEASE = "What is released"
 METHOD = "The method"
 AUDIT = "The audit"
 PROOF = "Proof and gate"
@@ -17,7 +17,7 @@ _LAST = "Other options"
 
 
 class GroupedCommand(TyperCommand):
-    """Options without a group come last, under `Other options`, or under `Options` if all do."""
+    """Options without a group come last, under `Other options`; without any group, `Options`."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then one section for each group, in the order of the options."""

@@ -1,4 +1,4 @@
-"""`withhold inspect`: what is in a dataset, and what can be had."""
+"""`withhold inspect`: what is in a dataset, and what a release of it can achieve."""
 
 from __future__ import annotations
 
@@ -35,10 +35,12 @@ def inspect(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """List attributes, classes, missing labels and groups; print entropies, floors and ceilings.
+    """Show the attributes of a dataset, and what can be suppressed.
 
-    A floor is what guessing a suppressed attribute from the preserved labels gets; a ceiling is
-    what can be kept of a preserved one.
+    Lists classes, missing labels, groups and entropies. With --suppress and --preserve it also
+    prints floors and ceilings. The floor is the accuracy of guessing a suppressed attribute from
+    the preserved labels. The ceiling is the best accuracy for a preserved attribute if the release
+    reveals nothing about the suppressed ones.
     """
     from withhold.actions.inspect import InspectRequest
     from withhold.actions.inspect import inspect as inspected
@@ -85,14 +87,14 @@ def _print(found: Inspection) -> None:
     for name, value in had.floor.items():
         console.print(
             f"suppress {name}: floor {100 * value:.1f} % (guessing from the preserved labels;"
-            f" always naming the commonest class gets {100 * had.majority[name]:.1f} %)",
+            f" always naming the most common class gets {100 * had.majority[name]:.1f} %)",
             highlight=False,
             markup=False,
         )
     for name, value in had.ceiling.items():
         console.print(
-            f"preserve {name}: ceiling {100 * value:.1f} % (the most that any release can keep"
-            " which tells nothing of the suppressed attributes)",
+            f"preserve {name}: ceiling {100 * value:.1f} % (the most that a release can keep if"
+            " it reveals nothing about the suppressed attributes)",
             highlight=False,
             markup=False,
         )
@@ -107,7 +109,7 @@ def _print_pairs(console: Any, found: Feasibility) -> None:
     shared = sorted((p for p in found.pairs if p.shared_bits > 0.05), key=lambda p: -p.shared_bits)
     if not shared:
         return
-    table = Table("attributes that tell of each other", "shared", "of", title_justify="left")
+    table = Table("attributes that reveal each other", "shared", "of", title_justify="left")
     for p in shared[:12]:
         smaller = min(found.entropy[p.one], found.entropy[p.two])
         table.add_row(escape(f"{p.one} – {p.two}"), f"{p.shared_bits:.2f} bits", f"{smaller:.2f}")

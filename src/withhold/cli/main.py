@@ -1,4 +1,4 @@
-"""`withhold`: the entry point, and what becomes of errors.
+"""`withhold`: the entry point, and the handling of errors.
 
 Exit codes: 0 done, 2 the user's mistake (one line), 3 a gate failed, 1 our bug.
 """
@@ -22,8 +22,8 @@ from withhold.core.terminal import wrapped
 
 app = typer.Typer(
     name="withhold",
-    help="Suppress chosen attributes of a dataset, keep the rest, and measure with retrained"
-    " attackers what can still be inferred.",
+    help="Suppress chosen attributes of a dataset, keep the rest, and measure what retrained"
+    " attackers can still infer.",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
@@ -64,7 +64,7 @@ NO_MEMORY = "not enough memory; use fewer records or features, or a smaller netw
 
 def run() -> None:
     """Run the command line and exit with its code."""
-    # Whoever ends us politely has our workers and files cleaned up, as Ctrl-C has.
+    # On SIGTERM, clean up workers and files as on Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(outcome())
 
@@ -76,7 +76,7 @@ def outcome(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         if code == INTERRUPTED:  # typer has caught it
             return _interrupted()
-        if code == 1:  # typer has said why: a shell for which it has no completion
+        if code == 1:  # typer has printed why: it has no completion for this shell
             return 2
         return code if isinstance(code, int) else 0
     except UserError as error:
@@ -93,28 +93,28 @@ def outcome(arguments: list[str] | None = None) -> int:
         return _mistake(NO_MEMORY)
     except Exception as error:
         if isinstance(error, RuntimeError) and "can't allocate memory" in str(error):
-            return _mistake(NO_MEMORY)  # torch's way of saying so
+            return _mistake(NO_MEMORY)  # how torch reports it
         usage = getattr(error, "format_message", None)  # a typer usage error
         return _bug() if usage is None else _mistake(_with_help(str(usage()), error))
 
 
 def _with_help(message: str, error: Exception) -> str:
-    """A usage error, and where to read what would be right."""
+    """A usage error, and where to find the right usage."""
     context = getattr(error, "ctx", None)
     asked = "" if context is None or context.parent is None else f" {context.info_name}"
     return f"{message.rstrip('.')}; see: withhold{asked} --help"
 
 
 def _left(error: SystemExit) -> int:
-    """The code of a library that ended the process itself."""
-    if isinstance(error.__context__, BrokenPipeError):  # what rich makes of a broken pipe
+    """The exit code if a library ended the process."""
+    if isinstance(error.__context__, BrokenPipeError):  # rich turns a broken pipe into SystemExit
         return _unheard()
-    # typer leaves so once it has shown, installed or answered a shell completion.
+    # typer exits this way after it has shown, installed or answered a shell completion.
     return 0 if error.code in (None, 0) else _bug()
 
 
 def _unheard() -> int:
-    """Whoever read our output has gone (`| head`); say nothing, and let no later flush fail."""
+    """The reader of our output is gone (`| head`). Say nothing, and let no later flush fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -127,19 +127,19 @@ def _system_error(error: OSError) -> int:
     if error.filename is not None:
         return _mistake(explain_write(error, Path(os.fsdecode(error.filename))))
     if error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
-        # Files say their name, so this was standard output (`> /dev/full`).
+        # An error of a file has its name, so this was standard output (`> /dev/full`).
         _unheard()
         return _mistake(f"standard output cannot be written: {error.strerror}")
     return _bug()
 
 
 def _interrupted() -> int:
-    print("interrupted; run the same command again to go on", file=sys.stderr)
+    print("interrupted; run the same command again to resume", file=sys.stderr)
     return INTERRUPTED
 
 
 def _mistake(message: str) -> int:
-    # Names come from files: none of them may steer the terminal, or fill it.
+    # Names come from files: they must not control the terminal, or fill it.
     shown = "".join(
         c if c.isprintable() else "\N{REPLACEMENT CHARACTER}"
         for c in " ".join(message.split())[:4000]

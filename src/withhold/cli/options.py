@@ -1,4 +1,4 @@
-"""Options that several commands share, and how they print."""
+"""Options that several commands share, and helpers to print."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DataOrMedia = Annotated[
 Features = Annotated[
     str,
     typer.Option(
-        help="The list column that holds the features, or names and globs of numeric columns"
+        help="The list column with the features, or names and patterns of numeric columns"
         ' ("f_*,age").',
         rich_help_panel=DATA,
     ),
@@ -35,54 +35,56 @@ Group = Annotated[
 ]
 Exclude = Annotated[
     str | None,
-    typer.Option(help="Columns that are no attributes, comma-separated.", rich_help_panel=DATA),
+    typer.Option(help="Columns that are not attributes, comma-separated.", rich_help_panel=DATA),
 ]
 MultiLabel = Annotated[
     list[str] | None,
     typer.Option(
         "--multilabel",
-        help="An attribute of several binary columns, as NAME=COLUMN,COLUMN,…; repeatable.",
+        help="An attribute made of several binary columns, as NAME=COLUMN,COLUMN,…. Repeatable.",
         rich_help_panel=DATA,
     ),
 ]
 Suppress = Annotated[
-    str, typer.Option(help="Attributes to hide, comma-separated.", rich_help_panel=ROLES)
+    str, typer.Option(help="Attributes to suppress, comma-separated.", rich_help_panel=ROLES)
 ]
 Preserve = Annotated[
-    str, typer.Option(help="Attributes to keep, comma-separated.", rich_help_panel=ROLES)
+    str, typer.Option(help="Attributes to preserve, comma-separated.", rich_help_panel=ROLES)
 ]
 Test = Annotated[
     str | None,
     typer.Option(
-        help='Hold out the records for which this holds, e.g. "take>=30".', rich_help_panel=DATA
+        help='Use the records that meet this condition as test part, e.g. "take>=30".',
+        rich_help_panel=DATA,
     ),
 ]
 Pattern = Annotated[
     str | None,
     typer.Option(
-        help='Labels from the names in a folder, e.g. "{age}_{gender}_*.jpg".',
+        help='How file names contain labels, e.g. "{age}_{gender}_*.jpg".',
         rich_help_panel=MEDIA,
     ),
 ]
 Column = Annotated[
     str | None,
     typer.Option(
-        help="The column of a table that holds the media, or their paths.", rich_help_panel=MEDIA
+        help="The column of a table with the media or their paths.", rich_help_panel=MEDIA
     ),
 ]
 Key = Annotated[
     Path | None,
-    typer.Option(
-        "--key", help="Your copy of the bundle's key; a bundle of another key is refused."
-    ),
+    typer.Option("--key", help="Your copy of the key. A bundle with another key is refused."),
 ]
 Rate = Annotated[
-    int | None, typer.Option(help="Samples a second of bare sound.", min=1, rich_help_panel=MEDIA)
+    int | None,
+    typer.Option(
+        help="Sample rate in Hz of raw sound without a header.", min=1, rich_help_panel=MEDIA
+    ),
 ]
 Names = Annotated[
     Path | None,
     typer.Option(
-        help="The list that a release left beside its folder: what files were called.",
+        help="The list of original file names that a release wrote beside its folder.",
         rich_help_panel=MEDIA,
     ),
 ]
@@ -90,31 +92,32 @@ AllowOutside = Annotated[
     bool,
     typer.Option(
         "--allow-outside",
-        help="A table of paths may name files outside its own folder; for tables you trust.",
+        help="Allow paths and links that lead outside the folder of the data, if you trust it.",
         rich_help_panel=MEDIA,
     ),
 ]
 Weights = Annotated[
     str | None,
     typer.Option(
-        help="Weights: a file, a folder, or a name on the model hub.", rich_help_panel=MEDIA
+        help="Weights of the extractor: a file, a folder, or a name on the model hub.",
+        rich_help_panel=MEDIA,
     ),
 ]
 Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="A setting of the extractor, as NAME=VALUE; repeatable.",
+        help="A setting of the extractor, as NAME=VALUE. Repeatable.",
         rich_help_panel=MEDIA,
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Decides every draw.", min=0)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random choices.", min=0)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def choose_progress(quiet: bool) -> Progress:
-    """Silent if asked, bars in a terminal, lines elsewhere."""
+    """Silent if `quiet`, bars in a terminal, lines elsewhere."""
     if quiet:
         return Silent()
     return Bars() if sys.stderr.isatty() else Lines()
@@ -127,7 +130,7 @@ def reading(
     multilabel: list[str] | None = None,
     test: str | None = None,
 ) -> DataOptions:
-    """How a dataset is read, as the options say it."""
+    """The options of the command line for reading a dataset, as `DataOptions`."""
     from withhold.actions.request import DataOptions
 
     return DataOptions(
@@ -162,7 +165,7 @@ def read_yaml(path: Path | None) -> dict[str, Any]:
 def extractor_settings(
     given: list[str] | None, weights: str | None, download: bool
 ) -> dict[str, Any]:
-    """Settings of an extractor as YAML would read them: numbers, true and false, lists, text."""
+    """Settings of an extractor, parsed as YAML: numbers, true and false, lists, text."""
     from withhold.core.settings import parse_yaml
 
     out: dict[str, Any] = {}

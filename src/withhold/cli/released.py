@@ -1,4 +1,4 @@
-"""What a command says about a release: which columns left, which did not, and why."""
+"""What a command prints about a release: which columns left, which did not, and why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def said(written: Written) -> dict[str, Any]:
-    """For --json."""
+    """The result of a release, for --json."""
     decision = written.decision
     media: dict[str, Any] = {}
     if written.kind != "features":
@@ -44,11 +44,11 @@ def said(written: Written) -> dict[str, Any]:
 
 
 def tell_columns(headline: str, written: Written) -> None:
-    """On the screen: one line for the release, one for each column that was left out."""
+    """Print one line for the release and one for each column that was left out."""
     decision = written.decision
     order = "the order of the original" if written.same_order else "a random order"
     held = f" with {', '.join(written.columns)}" if written.columns else ""
-    # Files of media are numbered at random; a table of them has an order.
+    # Media files are numbered at random; only a table has an order.
     files = written.kind != "features" and written.rows is None and not written.same_order
     line = f"{headline}{held}" if files else f"{headline}{held}; rows in {order}"
     typer.echo(wrapped(line, sys.stdout))
@@ -60,29 +60,29 @@ def tell_columns(headline: str, written: Written) -> None:
             typer.echo(wrapped(line, sys.stdout, indent=" " * min(width + 4, 24)))
         if any(not c.leaves and c.rule not in FINAL for c in decision.columns):
             cover = "; the certificate then does not cover it" if written.certificate else ""
-            typer.echo(f"--keep COLUMN takes one along{cover}")
+            typer.echo(f"--keep COLUMN releases one anyway{cover}")
     if decision.kept_by_name:
         names = ", ".join(decision.kept_by_name)
-        cover = (
-            "and not covered by the certificate" if written.certificate else "whatever they tell"
-        )
+        cover = "even if they reveal something"
+        if written.certificate:
+            cover = "not covered by the certificate"
         line = f"warning: kept by name, {cover}: {names}"
         typer.echo(wrapped(line, sys.stderr), err=True)
     if decision.unchecked_here:
         names = ", ".join(decision.unchecked_here)
         line = (
-            f"warning: there are no labels here to check {names}, which told nothing in the data of"
-            " the fit; --drop leaves them out"
+            f"warning: there are no labels here to check {names}, which revealed nothing in the"
+            " data of the fit; --drop leaves them out"
         )
         typer.echo(wrapped(line, sys.stderr), err=True)
     if written.rows is not None:
-        typer.echo(f"{written.rows}: which row became which; it stays in the house")
+        typer.echo(f"{written.rows}: which row became which; keep it private")
     if written.names is not None:
-        typer.echo(f"{written.names}: which file became which; it stays in the house")
+        typer.echo(f"{written.names}: which file became which; keep it private")
     if written.skipped:
-        typer.echo(f"{len(written.skipped):,} could not be released, see {written.left_out}")
+        typer.echo(f"{len(written.skipped):,} could not be released; see {written.left_out}")
     if written.certificate is not None:
-        typer.echo(f"{written.certificate}: what is proved of these rows")
+        typer.echo(f"{written.certificate}: what is proved about these rows")
 
 
-FINAL = ("suppressed", "copy", "dropped")  # rules that --keep does not overrule
+FINAL = ("suppressed", "copy", "dropped")  # rules that --keep does not override

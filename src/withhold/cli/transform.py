@@ -1,4 +1,4 @@
-"""`withhold transform`: apply a bundle; streams, so memory does not grow with the data."""
+"""`withhold transform`: apply a bundle. It streams, so memory does not grow with the data."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 
 
 def transform(
-    bundle: Annotated[Path, typer.Argument(help="Bundle of a fit.", metavar="BUNDLE")],
+    bundle: Annotated[Path, typer.Argument(help="Bundle from withhold fit.", metavar="BUNDLE")],
     data: DataOrMedia,
     output: Annotated[Path, typer.Option("--output", "-o", help="Release to write.")],
     features: Annotated[
         str | None,
-        typer.Option(help="Feature columns, where not those of the fit.", rich_help_panel=DATA),
+        typer.Option(help="Feature columns, if they differ from the fit.", rich_help_panel=DATA),
     ] = None,
     keep_labels: Annotated[
         bool,
         typer.Option(
             "--keep-labels",
-            help="Keep the suppressed attributes and copies of them, for work inside the house.",
+            help="Keep the suppressed attributes and copies of them. Only for private use.",
             rich_help_panel=RELEASE,
         ),
     ] = False,
     drop: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns to leave out, comma-separated; repeatable.", rich_help_panel=RELEASE
+            help="Columns to leave out, comma-separated. Repeatable.", rich_help_panel=RELEASE
         ),
     ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns to take along whatever they tell, comma-separated; repeatable. The"
-            " certificate does not cover them.",
+            help="Columns to release even if they reveal something, comma-separated. Repeatable."
+            " The certificate does not cover them.",
             rich_help_panel=RELEASE,
         ),
     ] = None,
@@ -60,7 +60,7 @@ def transform(
         bool,
         typer.Option(
             "--same-order",
-            help="Keep the order of the rows, which may tell of people.",
+            help="Keep the order of the rows, which may reveal people.",
             rich_help_panel=RELEASE,
         ),
     ] = False,
@@ -68,8 +68,9 @@ def transform(
         str,
         typer.Option(
             "--as",
-            help="Of a codebook: code (its vector), sample (a member made up near it), or index"
-            " (its number, with the table of codes beside the release).",
+            help="What each record of a codebook becomes: code (the vector of its code), sample (a"
+            " synthetic record near it), or index (the number of its code, with the table of codes"
+            " beside the release).",
             rich_help_panel=RELEASE,
         ),
     ] = "code",
@@ -81,7 +82,7 @@ def transform(
         bool,
         typer.Option(
             "--keep-names",
-            help="Media: keep the names of files, which may tell of people.",
+            help="Keep the names of media files, which may reveal people.",
             rich_help_panel=MEDIA,
         ),
     ] = False,
@@ -89,7 +90,7 @@ def transform(
         bool,
         typer.Option(
             "--strict",
-            help="Media: fail at the first that cannot be released.",
+            help="Stop with an error at the first medium that cannot be released.",
             rich_help_panel=MEDIA,
         ),
     ] = False,
@@ -97,16 +98,18 @@ def transform(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Write the release: what the method made, and the columns that tell nothing.
+    """Apply a bundle to records, and write the release.
 
-    Every other column is measured on these records. Suppressed attributes, groups, ids, names of
-    files, bytes, copies of the features and columns that tell of a suppressed attribute are left
-    out and named. The rows leave in a random order; NAME.rows.csv says which is which and stays in
-    the house. NAME.certificate.json says what is proved of these rows.
+    A release of features contains the modified features, and the columns that reveal nothing about
+    a suppressed attribute. Every other column is measured on these records. Suppressed attributes,
+    groups, ids, file names, bytes, copies of the features and columns that reveal a suppressed
+    attribute are left out and listed. The rows are in a random order. NAME.rows.csv says which row
+    became which; keep it private. NAME.certificate.json says what is proved about these rows.
 
-    Of a bundle for media: media of the same kind and form, with nothing in them but the sample
-    (sound becomes mono, clips are silent). Files get numbers for names; RELEASE.names.csv says
-    which is which, and RELEASE.left-out.csv what could not be released, and why.
+    A release of media has the same kind and form as the original, and contains only the samples:
+    sound becomes mono, clips become silent. Files are named by numbers. RELEASE.names.csv says
+    which file became which; keep it private. RELEASE.left-out.csv lists the media that could not be
+    released, and why.
     """
     from withhold.actions.release import FeatureOptions, MediaOptions, ReleaseRequest, release
     from withhold.release import Wishes
@@ -140,10 +143,10 @@ def transform(
 
 
 def _compact(bundle: Bundle, records: int, output: Path, codes: Path) -> str:
-    """How much smaller numbers are than features."""
+    """How much smaller the numbers of codes are than features."""
     full = 4 * int(bundle.input["features"])
     files = output.stat().st_size + codes.stat().st_size
     return (
-        f"{codes}: the table of codes; 2 bytes a record instead of {full:,} ({full // 2:,} times"
-        f" smaller; both files together {files / max(records, 1):,.1f} bytes a record)"
+        f"{codes}: the table of codes; 2 bytes per record instead of {full:,} ({full // 2:,} times"
+        f" smaller; both files together {files / max(records, 1):,.1f} bytes per record)"
     )

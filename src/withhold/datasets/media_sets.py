@@ -1,7 +1,7 @@
 """Public media by name, written as files that `withhold extract` and `transform` take.
 
 They come from the folder that WITHHOLD_DATA names; nothing is downloaded. Every file has the
-columns `record` (a number that stays with a medium through any release) and `split`.
+columns `split` and `record`, a number that a medium keeps in any release.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MediaFile:
 
 
 def public_media(name: str, folder: Path, *, most: int | None = None) -> MediaFile:
-    """Write the media set of that name into `folder`, `most` of it at most."""
+    """Write the media set of that name into `folder`, at most `most` media."""
     if name not in MEDIA:
         raise UserError(
             f"there is no public media set '{name}'{did_you_mean(name, MEDIA)}"
@@ -50,8 +50,8 @@ def public_media(name: str, folder: Path, *, most: int | None = None) -> MediaFi
 
 
 def audiomnist(source: Path, folder: Path, most: int | None) -> MediaFile:
-    """Spoken digits of 60 speakers; of `most`, the first takes. The last quarter of the takes is
-    test: everybody says everything in both parts."""
+    """Spoken digits of 60 speakers; with `most`, the first takes. The last quarter of the takes is
+    the test part, so every speaker says every digit in both parts."""
     table = _read(source / "audiomnist_takes00-39_8khz.parquet")
     take = table["take"].to_numpy()
     takes = int(take.max()) + 1
@@ -75,8 +75,8 @@ def utkface(source: Path, folder: Path, most: int | None) -> MediaFile:
 
 
 def cmufaces(source: Path, folder: Path, most: int | None) -> MediaFile:
-    """20 people from four sides, with four faces, with and without sunglasses; a random `most` of
-    them; 60/20/20."""
+    """20 people from four sides, with four expressions, with and without sunglasses; a random
+    `most` of them; 60/20/20."""
     arrays = _load(source / "cmufaces_30x32_u8.npz", most)
     pixels = next(n for n, a in arrays.items() if a.ndim == 3)
     labels = {n: pa.array(a.tolist()) for n, a in arrays.items() if a.ndim == 1}
@@ -110,7 +110,7 @@ def _read(path: Path) -> pa.Table:
 
 def _load(path: Path, most: int | None) -> dict[str, npt.NDArray[Any]]:
     try:
-        # Opened here, so that it is closed whatever numpy makes of it.
+        # Opened here, so that it is closed even if numpy fails.
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
@@ -120,7 +120,7 @@ def _load(path: Path, most: int | None) -> dict[str, npt.NDArray[Any]]:
 
 
 def _some(records: int, most: int | None) -> npt.NDArray[np.int64]:
-    """Numbers of `most` records, drawn alike by everybody and in order; of all without."""
+    """The numbers of `most` random records, sorted and always the same; of all if it is None."""
     drawn = np.random.default_rng(0).permutation(records)
     return np.sort(drawn if most is None else drawn[:most])
 
@@ -132,7 +132,7 @@ def _unreadable(path: Path, error: Exception) -> UserError:
 
 
 def _parts(labels: dict[str, pa.Array], by: str) -> npt.NDArray[np.str_]:
-    """A split that everybody draws alike, with the shares of `by` in every part."""
+    """A split that is always the same, with equal shares of the classes of `by` in every part."""
     blank = Dataset.of_labels(labels, len(labels[by]))
     found = blank.with_split(stratify=[by]).parts
     assert found is not None
@@ -164,6 +164,6 @@ def _write_npz(
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write a file that is not there already: a newer date would have its features made again."""
+    """Write a file unless it exists unchanged: a newer date would cause a new extraction."""
     if not (path.exists() and path.read_bytes() == data):
         write_bytes(path, data)

@@ -33,7 +33,7 @@ def data_folder() -> Path:
         raise UserError("set WITHHOLD_DATA to the folder that holds the public data sets")
     folder = Path(named)
     if not folder.is_dir():
-        raise UserError(f"WITHHOLD_DATA names {folder}, which is no folder")
+        raise UserError(f"WITHHOLD_DATA names {folder}, which is not a folder")
     return folder
 
 
@@ -96,7 +96,7 @@ def adult(folder: Path, progress: Progress) -> Dataset:
     for name in _NUMBERS:
         value = columns[name].astype(np.float64)
         if name.startswith("capital"):
-            value = np.log1p(value)  # a few very large amounts would be all there is to see
+            value = np.log1p(value)  # otherwise a few very large amounts would dominate
         pieces.append((value - value[train].mean()) / value[train].std())
         names.append(name)
     for name in _CATEGORIES:

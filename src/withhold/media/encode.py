@@ -1,7 +1,6 @@
-"""Samples back to what they came from: the same kind of file, nothing in it but the sample.
+"""Encode samples in the file format they came from. Only the sample itself is written.
 
-Pictures have 8 bits a colour and no transparency, sound is mono, clips are silent: what a sample
-holds is what is written.
+Pictures have 8 bits per colour and no transparency, sound is mono, and clips are silent.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from withhold.media.decode.sounds import encode_sound
 from withhold.media.ogg import with_serial
 from withhold.records.samples import SUFFIXES, BadMedia, Clip, Kind, Sample, Sound
 
-# What files are where nothing else is known.
+# The default formats.
 _PLAIN: dict[Kind, str] = {"image": ".png", "sound": ".wav", "clip": ".mp4", "text": ".txt"}
-# As in decoding: other readers of Pillow start programs.
+# As in decoding: other Pillow readers start external programs.
 _READ = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM", "AVIF")
 _PICTURES = {"JPEG": ".jpg", "MPO": ".jpg", "TIFF": ".tif", "PPM": ".ppm"}
 _CLIPS = {"mov": ".mp4", "matroska": ".mkv", "avi": ".avi", "webm": ".webm"}
-# What is read and nobody should write again: a palette of 256, other names of JPEG, old videos.
+# Formats that are read but not written: palettes of 256 colours, other JPEG suffixes, old videos.
 _REWRITTEN = {".gif": ".png", ".jpe": ".jpg", ".jfif": ".jpg"} | dict.fromkeys(
     (".mpg", ".mpeg", ".wmv", ".flv", ".ogv", ".3gp", ".ts"), ".mp4"
 )
@@ -32,8 +31,8 @@ _REWRITTEN = {".gif": ".png", ".jpe": ".jpg", ".jfif": ".jpg"} | dict.fromkeys(
 def encode(sample: Sample, like: Any, suffix: str) -> bytes:
     """The bytes of a file with that suffix, the same for the same sample.
 
-    `like` is the file or the bytes it was decoded from. BadMedia where the format cannot hold the
-    sample: a rate of sound that Opus does not have.
+    `like` is the file or the bytes it was decoded from. Raises BadMedia if the format cannot hold
+    the sample, such as a sample rate that Opus does not support.
     """
     try:
         if isinstance(sample, str):
@@ -43,12 +42,12 @@ def encode(sample: Sample, like: Any, suffix: str) -> bytes:
         if isinstance(sample, Clip):
             return encode_clip(sample, suffix)
         return encode_picture(sample, suffix)
-    except UserError as error:  # one file of an odd kind is no mistake of the user's
+    except UserError as error:  # one unusual file is not a mistake of the user
         raise BadMedia(str(error)) from error
 
 
 def suffix_for(kind: Kind, name: str, content: Any) -> str:
-    """The suffix that a released file gets: that of its original, or what its bytes say."""
+    """The suffix of a released file: that of its original, or one derived from its bytes."""
     suffix = ""
     if isinstance(content, Path):
         suffix = PurePosixPath(name).suffix.lower()
@@ -80,7 +79,7 @@ def _sniffed(kind: Kind, content: bytes) -> str:
 
             from withhold.media.decode.clips import DEMUXERS
 
-            # As in decoding: another demuxer would open what a playlist names.
+            # As in decoding: other demuxers would open the files that a playlist names.
             with av.open(
                 io.BytesIO(content),
                 options={"format_whitelist": DEMUXERS},
@@ -88,5 +87,5 @@ def _sniffed(kind: Kind, content: bytes) -> str:
             ) as container:
                 return _CLIPS.get(container.format.name.split(",")[0], ".mp4")
     except (OSError, ValueError, RuntimeError) as error:
-        raise BadMedia(f"its format cannot be told: {error}") from error
+        raise BadMedia(f"its format is not recognised: {error}") from error
     return ""

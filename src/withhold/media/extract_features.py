@@ -1,4 +1,4 @@
-"""Media to a dataset, in memory; and a dataset back to the media it came from."""
+"""Features of media in memory, and the link from a dataset back to its media."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from withhold.records.readers.collection import FILE
 from withhold.records.samples import BadMedia
 from withhold.records.splits import SPLIT, column_of
 
-# Where a dataset file keeps how its features were made, so that later media are treated alike.
+# The metadata key for how features were made, so that later media get the same treatment.
 METADATA = b"withhold.extractor"
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What is to be extracted from what, and which records are held out."""
+    """A planned extraction: the media, the extractor, and which records are held out."""
 
     collection: Collection
     extractor: Extractor
@@ -45,7 +45,7 @@ class Job:
     test: str | None = None
 
     def fingerprint(self) -> dict[str, Any]:
-        """What decides the raw features, as JSON."""
+        """Everything that determines the raw features, as JSON."""
         return {
             "withhold": __version__,
             "media": self.collection.stamp(),
@@ -71,10 +71,10 @@ def plan(
     annotations: str | Path | None = None,
     allow_outside: bool = False,
 ) -> Job:
-    """Open the media, make the extractor, and check that they fit; nothing is extracted yet.
+    """Open the media, make the extractor, and check that they match. Nothing is extracted yet.
 
-    `like` names a dataset whose extractor is used, statistics and all. A table of paths may only
-    name files below its own folder, unless `allow_outside`.
+    `like` names a dataset whose extractor and statistics are used. Unless `allow_outside`, a table
+    of paths may only name files below its own folder.
     """
     found = _extractor(extractor, settings, like)
     if isinstance(media, Dataset):
@@ -113,9 +113,10 @@ def extract(
     progress: Progress | None = None,
     **how: Any,
 ) -> Dataset:
-    """Features of media, with labels as attributes, in memory; `how` is that of `plan`.
+    """Features of media in memory, with labels as attributes; `how` has the options of `plan`.
 
-    Media that cannot be used are left out, and it is said how many; `withhold extract` lists them.
+    Media that cannot be used are left out, and their number is reported. `withhold extract` lists
+    them.
     """
     progress = progress or Silent()
     job = plan(media, **how)
@@ -155,8 +156,8 @@ def _labelled(data: Dataset, media: Collection) -> Collection:
 
 
 def check_test(condition: str, media: Collection, known: pa.Schema) -> None:
-    """Refuse a condition that holds out all or nothing before anything is extracted; what only
-    annotations know is seen later."""
+    """Refuse a condition that holds out all or no records, before anything is extracted. Conditions
+    on annotations are checked later."""
     column = column_of(condition)
     if column not in known.names or column in media.schema.names:
         labels = Dataset.of_labels(media.labels(), len(media), name=media.name)
@@ -169,19 +170,19 @@ def with_parts(job: Job, labels: pa.Table, progress: Progress) -> Dataset:
     if job.test is not None:
         blank = blank.with_test_where(job.test)
     if job.cutting.several and blank.parts is None:
-        # Whoever drew a split later, by record, would have windows of one video in both parts.
+        # A later split by record would put windows of one video into both parts.
         blank = replace(replace(blank, group=FILE).with_split(), group=None)
-        progress.say("the windows of a video stay together: column 'split' is drawn by file")
+        progress.say("column 'split' is drawn by file: the windows of a video stay together")
     if job.extractor.lacks_statistics and blank.parts is None:
         progress.say(
-            f"{job.extractor.name}: no split, so features are standardised with the statistics of"
-            " all records; hold records out with --test"
+            f"{job.extractor.name}: there is no split, so features are standardised with the"
+            " statistics of all records; hold records out with --test"
         )
     return blank
 
 
 def train_rows(blank: Dataset) -> npt.NDArray[np.bool_]:
-    """Which records statistics may come from."""
+    """Which records may be used for statistics."""
     parts = blank.parts
     train = np.ones(len(blank), bool) if parts is None else parts == "train"
     if not train.any():
@@ -192,7 +193,7 @@ def train_rows(blank: Dataset) -> npt.NDArray[np.bool_]:
 
 
 def note_of(job: Job, fitted: Extractor, skipped: list[Skipped]) -> bytes:
-    """How features were made, for the file's metadata."""
+    """How features were made, for the metadata of the file."""
     media = {
         "items": len(job.collection),
         "skipped": [s.place for s in skipped],
@@ -211,7 +212,7 @@ def with_raw_media(dataset: Dataset, path: str | Path, **how: Any) -> Dataset:
         raise UserError(f"the note on the media in {dataset.name} is damaged; extract it again")
     if media.get("annotated") or media.get("clips"):
         raise UserError(
-            f"{dataset.name} has several windows of a video; --raw takes data of one window a video"
+            f"{dataset.name} has several windows per video; --raw needs one window per video"
         )
     collection = open_media(path, fitted.kind, **how)
     left = np.setdiff1d(np.arange(len(collection)), np.asarray(skipped, np.int64))
@@ -226,14 +227,14 @@ def with_raw_media(dataset: Dataset, path: str | Path, **how: Any) -> Dataset:
     found, known = raw.features(some), dataset.x[some]
     if not np.allclose(found, known, rtol=1e-2, atol=1e-2 * float(np.abs(known).max())):
         raise UserError(
-            f"{path} gives other features than {dataset.name} has; --raw must be the media the"
+            f"{path} does not give the features of {dataset.name}; --raw must be the media the"
             " features were extracted from, in the same order"
         )
     return replace(dataset, raw=raw)
 
 
 def extractor_of(dataset: Dataset) -> Extractor:
-    """The extractor that made a dataset's features, from the file's metadata."""
+    """The extractor of a dataset's features, from the metadata of its file."""
     return extractor_from_state(_note(dataset))
 
 
@@ -248,7 +249,7 @@ def _note(dataset: Dataset) -> dict[str, Any]:
 
 
 def check_some(job: Job, records: int, skipped: list[Skipped]) -> None:
-    """Refuse a dataset without records, with the first reason why."""
+    """Refuse a dataset without records, and give the first reason."""
     if not records:
         why = f": {skipped[0].name}: {skipped[0].reason}" if skipped else ""
         raise UserError(
@@ -257,7 +258,7 @@ def check_some(job: Job, records: int, skipped: list[Skipped]) -> None:
 
 
 def skipped_line(skipped: list[Skipped]) -> str:
-    """One line about what was left out."""
+    """One line about the skipped media."""
     names = listing([f"{s.name} ({s.reason})" for s in skipped], most=3)
     return f"skipped {len(skipped):,}: {names}"
 
@@ -273,7 +274,7 @@ def _extractor(
             raise UserError(f"{like} was made with '{fitted.name}', not with '{extractor}'")
         if settings:
             raise UserError(
-                f"--like takes settings and weights of {like}; leave out --set, --weights and"
+                f"--like uses the settings and weights of {like}; leave out --set, --weights and"
                 " --download"
             )
         return fitted
@@ -292,13 +293,13 @@ def _like(path: str | Path) -> Extractor:
     if note is None:
         raise UserError(
             f"{path} does not say how its features were extracted; make it with: withhold extract"
-            " … -o NAME.parquet (an npz cannot say it)"
+            " … -o NAME.parquet (an npz cannot store it)"
         )
     return extractor_from_state(_parsed(note, str(path)))
 
 
 def _parsed(note: bytes, name: str) -> dict[str, Any]:
-    """The note on the extractor, which whoever wrote the file may have written by hand."""
+    """The note on the extractor, checked: it may have been edited by hand."""
     found = parse_json(note, f"the note on the extractor in {name}")
     if not isinstance(found, dict):
         raise UserError(f"the note on the extractor in {name} is damaged; extract it again")
@@ -306,7 +307,7 @@ def _parsed(note: bytes, name: str) -> dict[str, Any]:
 
 
 def _suited(extractor: Extractor, collection: Collection, cutting: Cutting) -> Extractor:
-    """The extractor with what it takes over from the first sample that can be decoded."""
+    """The extractor, adapted to the first sample that can be decoded."""
     if type(extractor).suited is Extractor.suited:
         return extractor
     for place, item in enumerate(collection.items()):

@@ -1,4 +1,4 @@
-"""A release of files: a folder that is there whole or not at all, and resumed where it was cut."""
+"""A release of files: a folder that appears complete or not at all, and can be resumed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ DATE = 315532800  # 1 January 1980, the date of every released file
 class FolderSink(MediaSink):
     """A folder of files, numbered unless names are kept, and a manifest of their labels.
 
-    Files are made in `NAME.partial`, which takes the name in the end; a killed run finds there
-    what it has done. Names of files tell of people, and so does their order (a folder of folders
-    of people): numbers are dealt out by the key, all files are of one date, and the list of who
-    became which number is written beside the folder, not into it.
+    Files are written to `NAME.partial`, which is renamed at the end. An interrupted run resumes
+    from there. File names may reveal people, and so may their order (one folder per person).
+    Therefore the key determines the numbers, all files have the same date, and the list of which
+    file became which number is written beside the folder, not into it.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class FolderSink(MediaSink):
         # One format for all: which of them was in which format may tell of people.
         self.suffix = None if keep_names else commonest_suffix(collection)
         self.names = names_path(target)
-        # Where it is a link, the folder that it leads to is filled; and `.` has a name in full.
+        # If it is a link, its target is filled. A path such as `.` has a name only when resolved.
         self.target = Path(os.path.realpath(target))
         self.work = self.target.with_name(f"{self.target.name}.partial")
-        # Beside the folder, never in it: what it was made from does not leave the house.
+        # Beside the folder, never in it: the plan describes the original and stays private.
         self.note = self.target.with_name(f".{self.target.name}.plan.json")
         self.plan = json.dumps({**plan, "names": keep_names}, sort_keys=True).encode()
         self.rows: list[dict[str, Any]] = []
@@ -75,7 +75,7 @@ class FolderSink(MediaSink):
             note = self.note
             if not note.exists() and any(self.work.iterdir()):
                 raise UserError(
-                    f"{self.work} is in the way and was not made by withhold; move it, or choose"
+                    f"{self.work} exists and was not made by withhold; move it, or choose"
                     " another -o"
                 )
             if not note.exists() or note.read_bytes() != self.plan:
@@ -89,7 +89,7 @@ class FolderSink(MediaSink):
         return self
 
     def check_names(self, items: Iterable[Item]) -> None:
-        """Refuse names that lead out of the folder, or that two files would get."""
+        """Refuse names that lead out of the folder, or that two files would share."""
         seen: dict[str, str] = {}
         for place, item in enumerate(items):
             if isinstance(item.content, BadMedia):
@@ -112,12 +112,12 @@ class FolderSink(MediaSink):
             raise UserError(
                 f"the name {item.name} leads out of the release; leave out --keep-names"
             )
-        # `take.2` of a manifest ends in no suffix of media.
+        # The `.2` of a name such as `take.2` is not a suffix of media.
         known = path.suffix.lower() in SUFFIXES[self.kind]
         return f"{path.with_suffix('') if known else path}{suffix}"
 
     def done(self, place: int, item: Item) -> bool:
-        """Whether the file is there; one without bytes is what a power cut leaves."""
+        """Whether the file exists. An empty file does not count: a power cut can leave one."""
         path = self.work / self.released(place, item)
         return path.is_file() and path.stat().st_size > 0
 
@@ -129,7 +129,7 @@ class FolderSink(MediaSink):
         return self.suffix or suffix_for(self.kind, item.name, item.content)
 
     def put(self, place: int, item: Item, made: bytes | None) -> None:
-        """Write the file, and remember its line of the manifest."""
+        """Write the file, and keep its line for the manifest."""
         name = self.released(place, item)
         path = self.work / name
         if made is not None:
@@ -147,7 +147,7 @@ class FolderSink(MediaSink):
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
-            if not self.rows and not self.resumed:  # there is nothing in it to go on from
+            if not self.rows and not self.resumed:  # nothing in it to resume from
                 shutil.rmtree(self.work, ignore_errors=True)
                 self.note.unlink(missing_ok=True)
             return
@@ -206,12 +206,12 @@ def _to_the_microsecond(table: pa.Table) -> pa.Table:
 
 
 def names_path(target: Path) -> Path:
-    """Where the list of who became which number goes."""
+    """Where to write the list of which file became which number."""
     return target.with_name(f"{target.name}.names.csv")
 
 
 def _csv(header: list[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """The manifest: labels as they are, for programs."""
+    """Rows as CSV, with values as they are, for programs."""
     text = io.StringIO()
     writer = csv.DictWriter(text, header, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()

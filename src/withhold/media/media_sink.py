@@ -1,4 +1,4 @@
-"""What takes released media, whatever it writes."""
+"""The interface of sinks for released media."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from withhold.records.samples import Sample
 class MediaSink(ABC):
     """Takes samples in the order of the collection; `encoded` may be called from any thread."""
 
-    resumed = ""  # where an earlier run left what this one goes on from
+    resumed = ""  # where an earlier run left files that this run resumes from
 
     def __init__(self, labels: pa.Table) -> None:
         """labels: those that leave, a row for each item; a table without columns where none do."""
@@ -31,7 +31,7 @@ class MediaSink(ABC):
 
     @abstractmethod
     def put(self, place: int, item: Item, made: Any) -> None:
-        """Write one item; `made` is None where `done` said so."""
+        """Write one item; `made` is None if it is already done."""
 
     @abstractmethod
     def __enter__(self) -> Self: ...

@@ -1,10 +1,10 @@
-"""What an extraction has done so far: raw features in files of their own, in order.
+"""What an extraction has done so far: raw features in separate files, in order.
 
-    DATA.partial/plan.json                  what is extracted from what
+    DATA.partial/plan.json                  the media and the extractor
     DATA.partial/part-START-STOP.parquet    raw features and labels of items START to STOP
 
-A part appears complete or not at all. Whoever runs the same extraction again goes on after the last
-part; if anything that decides the features has changed, all parts go.
+A part appears complete or not at all. When the same extraction runs again, it continues after the
+last part. If anything that determines the features has changed, all parts are removed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ExtractedParts:
         return _range(self.paths[-1])[1] if self.paths else 0
 
     def write(self, some: Sequence[Block]) -> None:
-        """Keep consecutive blocks as one part."""
+        """Write consecutive blocks as one part."""
         raw = np.concatenate([block.raw for block in some])
         labels = pa.concat_tables([block.labels for block in some])
         x = pa.FixedSizeListArray.from_arrays(pa.array(raw.ravel()), raw.shape[1])
@@ -102,7 +102,7 @@ class ExtractedParts:
         return [Skipped(**one) for note in notes for one in json.loads(note)]
 
     def remove(self) -> None:
-        """Leave nothing behind; what somebody else put into the folder stays."""
+        """Remove all parts. Other files in the folder stay."""
         self.paths = []
         for path in self.folder.iterdir():
             if _OURS.fullmatch(path.name):
@@ -111,7 +111,7 @@ class ExtractedParts:
             self.folder.rmdir()
 
     def _sound(self) -> list[Path]:
-        """The parts that follow each other and can be read; what comes after a torn one goes."""
+        """The consecutive parts that can be read. Parts after a damaged one are removed."""
         kept: list[Path] = []
         stop = 0
         found = sorted(p for p in self.folder.iterdir() if _NAME.fullmatch(p.name))

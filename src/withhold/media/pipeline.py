@@ -1,7 +1,7 @@
-"""Media through an extractor, block by block: decoding in threads, the network beside them.
+"""Extract features block by block: threads decode while the network runs.
 
-A block is a fixed stretch of the collection, so that what is computed together never depends on
-where an earlier run was interrupted: the same collection gives the same bytes.
+A block is a fixed range of the collection. What is computed together therefore never depends on
+where an earlier run was interrupted, and the same collection gives the same bytes.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from withhold.records.readers.source import one_line
 from withhold.records.samples import BadMedia, Sample
 from withhold.records.tables import RECORD, bare_table
 
-# What a sample becomes before it is prepared; the numbers are the item's place in the collection,
-# which of the item's records it is, and which attempt, the last of which must leave it usable.
+# Changes a sample before it is prepared. The numbers are the place of the item in the collection,
+# the number of the record within the item, and the attempt. The last attempt must be usable.
 Augment = Callable[[Sample, int, int, int], Sample]
 ATTEMPTS = 4
-FEATURES = "x"  # the column of a dataset that holds them
-AHEAD = 4  # blocks decoded ahead of the network, at most
-HELD = 2**28  # bytes prepared and waiting, about
-FORWARD = 2**26  # bytes that go through the network at once, about
-# What libraries raise that stumble over one file.
+FEATURES = "x"  # the column of a dataset with the features
+AHEAD = 4  # maximal number of blocks decoded ahead of the network
+HELD = 2**28  # approximate bytes prepared and waiting
+FORWARD = 2**26  # approximate bytes that go through the network at once
+# What libraries raise for a bad file.
 STUMBLES = (OSError, ValueError, ArithmeticError, RuntimeError, MemoryError)
 
 
@@ -49,7 +49,7 @@ class Skipped:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Items `start` to `stop` of a collection: raw features (n, d), labels, and who is missing."""
+    """Items `start` to `stop` of a collection: raw features (n, d), labels, and skipped items."""
 
     start: int
     stop: int
@@ -61,7 +61,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class _Done:
-    """An item of which no more is held than what goes into the network."""
+    """An item reduced to the input of the network."""
 
     name: str
     labels: Mapping[str, Any]
@@ -70,7 +70,7 @@ class _Done:
 
     @property
     def nbytes(self) -> int:
-        """What is held of it."""
+        """Its size in memory."""
         return sum(prepared.nbytes for prepared, _ in self.prepared)
 
 
@@ -80,7 +80,7 @@ def label_schema(collection: Collection, cutting: Cutting) -> pa.Schema:
     for name in (FEATURES, RECORD):
         if name in [*collection.schema.names, *(f.name for f in added)]:
             raise UserError(
-                f"'{name}' names a label of {collection.name}, and the features are called so;"
+                f"'{name}' is a label of {collection.name} and also the name of the features;"
                 " rename the label"
             )
     clash = [f.name for f in added if f.name in collection.schema.names]
@@ -91,7 +91,7 @@ def label_schema(collection: Collection, cutting: Cutting) -> pa.Schema:
         )
     fields = [f.remove_metadata() for f in collection.schema]
     if cutting.several and FILE not in collection.schema.names:
-        fields.insert(0, pa.field(FILE, pa.string()))  # what tells which windows belong together
+        fields.insert(0, pa.field(FILE, pa.string()))  # tells which windows belong together
     return pa.schema([*fields, *added])
 
 
@@ -104,7 +104,7 @@ def blocks(
     augment: Augment | None = None,
     workers: int | None = None,
 ) -> Iterator[Block]:
-    """Raw features of everything from item `start` on, which must begin a block."""
+    """Raw features from item `start` on, which must be the first of a block."""
     schema = label_schema(collection, cutting)
     size = max(extractor.batch // (cutting.clips or 1), 1)
     workers = workers or core_count()
@@ -137,8 +137,9 @@ def blocks(
 
 
 def _most_ahead(largest: int, size: int, workers: int) -> int:
-    """How many items to decode ahead of the network: as many as HELD bytes hold of the largest
-    seen, so that long recordings do not fill the memory; at least one a worker, and one ready."""
+    """How many items to decode ahead of the network: as many of the largest size seen as fit into
+    HELD bytes, so that long recordings do not fill the memory. At least one per worker, plus one.
+    """
     if not largest:
         return 2 * workers
     return min(max(HELD // largest, workers + 1), AHEAD * size)
@@ -166,7 +167,7 @@ def _input(
 ) -> Prepared:
     if augment is None:
         return extractor.prepare(sample)
-    # What can be used as it is may become unusable (no face is found any more): drawn again.
+    # A change can make a usable sample unusable (no face is found any more): draw again.
     for attempt in range(ATTEMPTS):
         try:
             return extractor.prepare(augment(sample, place, turn, attempt))
@@ -176,8 +177,8 @@ def _input(
 
 
 class _Filling:
-    """A block under way: what is prepared goes through the network as soon as it is a batch, or
-    FORWARD bytes. That depends on the media alone, never on time."""
+    """An unfinished block. Prepared samples go through the network as soon as they are a batch, or
+    FORWARD bytes. That depends on the media alone, never on timing."""
 
     def __init__(self, start: int, extractor: Extractor, schema: pa.Schema) -> None:
         self.start, self.extractor, self.schema = start, extractor, schema
@@ -191,7 +192,7 @@ class _Filling:
         self.bytes = 0
 
     def add(self, done: _Done) -> None:
-        """The next item."""
+        """Add the next item."""
         place = self.start + self.items
         self.items += 1
         if done.reason:
@@ -211,7 +212,7 @@ class _Filling:
         self.inputs, self.bytes = [], 0
 
     def block(self) -> Block:
-        """The block, when it is full or there is no more."""
+        """The block, when it is full or the items have ended."""
         self._forward()
         raw = np.concatenate(self.raw)
         good = np.isfinite(raw).all(axis=1)

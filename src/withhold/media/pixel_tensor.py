@@ -14,12 +14,12 @@ from withhold.records.samples import BadMedia, Picture
 
 
 def pixel_tensor(data: Dataset, side: int, *, progress: Progress | None = None) -> torch.Tensor:
-    """The images of `data`, each resized to `side` pixels a side: (n, 3, side, side) uint8.
+    """The images of `data`, each resized to `side` by `side` pixels: (n, 3, side, side) uint8.
 
-    An image that cannot be decoded is refused by name: a fit may not leave out records unasked.
+    An image that cannot be decoded is an error: a fit must not silently leave out records.
     """
     if data.media is None or data.kind != "image":
-        raise UserError(f"{data.name} holds {data.kind}, and images are wanted")
+        raise UserError(f"{data.name} holds {data.kind}, but the method needs images")
     pixels = torch.empty((len(data), 3, side, side), dtype=torch.uint8)
     with (progress or Silent()).stage(f"decoding {data.name}", len(data)) as bar:
         for place, item in enumerate(data.media.items()):

@@ -1,4 +1,4 @@
-"""Which kind of media a folder or table holds, where nobody says it."""
+"""Recognise the kind of media in a folder or table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from withhold.records.samples import KINDS, BadMedia, Kind, kind_of
 
 
 def open_as(path: Path, kinds: Sequence[Kind], **how: Any) -> Collection:
-    """The media as the first of `kinds` that they can be read as and look like.
+    """Open the media as the first of `kinds` that they can be read as and look like.
 
-    Where they are of none of these kinds, they are opened as what they are. `how` is that of
+    If they are of none of these kinds, they are opened as their own kind. `how` has the options of
     `open_media`.
     """
     found: dict[Kind, Collection] = {}
@@ -31,7 +31,7 @@ def open_as(path: Path, kinds: Sequence[Kind], **how: Any) -> Collection:
             return found[kind]
     for kind in kinds:
         if kind in found:
-            return found[kind]  # what is wrong with it is said of every medium
+            return found[kind]  # each medium reports what is wrong with it
     for other in found.values():
         if path.is_dir() or looks_like(other):
             return other
@@ -39,9 +39,9 @@ def open_as(path: Path, kinds: Sequence[Kind], **how: Any) -> Collection:
 
 
 def looks_like(collection: Collection) -> bool:
-    """Whether the first medium that says what it is says the collection's kind.
+    """Whether the first recognised medium is of the kind of the collection.
 
-    A table of paths or bytes opens as any kind.
+    This is needed because a table of paths or bytes can be opened as any kind.
     """
     for item in islice(collection.items(), 16):
         named = kind_of(item.name)

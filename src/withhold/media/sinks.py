@@ -1,4 +1,4 @@
-"""Where released media go: a folder, a table or an npz, complete under its name or not at all."""
+"""Sinks for released media: a folder, a table or an npz, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from withhold.records.writers.shuffle import Shuffle
 
 __all__ = ["ArraySink", "FolderSink", "MediaSink", "TableSink", "open_media_sink"]
 
-_ROWS, _BYTES = 256, 64 * 2**20  # of a table that are written at once
+_ROWS, _BYTES = 256, 64 * 2**20  # of a table, written at once
 _TABLES = (".parquet", ".pq", ".npz", ".csv")
 
 
@@ -60,7 +60,7 @@ class TableSink(MediaSink):
         order += [n for n in known if n not in order]
         self.schema = pa.schema([known[n] for n in order])
         self.sink: Sink = open_sink(target, self.schema)
-        # Rows wait here until all are there, and then leave in the order of their places.
+        # Rows wait here until the end, and are then written in the order of their places.
         self.folder = self.target.with_name(f".{self.target.name}.rows")
         self.shuffle = Shuffle(
             self.schema, self.folder, rows=len(stored), size=stored.path.stat().st_size
@@ -77,7 +77,7 @@ class TableSink(MediaSink):
         return self
 
     def encoded(self, place: int, item: Item, sample: Sample) -> Any:
-        """The value of the column."""
+        """The value for the column of media."""
         if self.stored.form == "mulaw":
             assert isinstance(sample, Sound)
             return mulaw(sample)
@@ -86,13 +86,13 @@ class TableSink(MediaSink):
             kind = self.schema.field(self.stored.column).type.value_type
             if kind != pa.int16():
                 return sample.samples.astype(kind.to_pandas_dtype())
-            # As it was read: 32768 to one.
+            # The same scale as in reading: 32768 is 1.
             return (sample.samples * 32768).round().clip(-32768, 32767).astype(np.int16)
         if self.stored.form == "text":
             return sample
         suffix = self.suffix or suffix_for(self.stored.kind, item.name, item.content)
         made = encode(sample, item.content, suffix)
-        # A path tells of people, as names of files do.
+        # A path may reveal people, as file names do.
         return {"bytes": made, "path": None} if self.stored.form == "struct" else made
 
     def put(self, place: int, item: Item, made: Any) -> None:
@@ -166,14 +166,14 @@ class ArraySink(MediaSink):
         return self
 
     def encoded(self, place: int, item: Item, sample: Sample) -> Any:
-        """Pixels as they are stored: grey where the original is."""
+        """Pixels in the form of the original: grey or RGB."""
         if isinstance(sample, Clip):
             return sample.frames
         assert isinstance(sample, Picture)
         return sample.pixels[..., 0] if self.grey else sample.pixels
 
     def put(self, place: int, item: Item, made: Any) -> None:
-        """Hold one."""
+        """Add an item."""
         self.held.append(made)
         self.originals.append(place)
 
@@ -192,9 +192,9 @@ class ArraySink(MediaSink):
         some = self.labels.take(pa.array(rows)) if self.labels.num_columns else self.labels
         labels = {}
         for name in some.column_names:
-            array, kind = to_array(some[name]), self.types.get(name)
-            numbers = kind is not None and kind.kind in "iufb" and array.dtype.kind in "iufb"
-            labels[name] = array.astype(kind) if numbers else array
+            array, own = to_array(some[name]), self.types.get(name)
+            numbers = own is not None and own.kind in "iufb" and array.dtype.kind in "iufb"
+            labels[name] = array.astype(own) if numbers else array
         media = np.stack([self.held[i] for i in order])
         write_bytes(self.target, _npz({self.column: media} | labels))
         os.utime(self.target, (DATE, DATE))
@@ -236,7 +236,7 @@ def open_media_sink(
     keep_names: bool = False,
     same_order: bool = False,
 ) -> MediaSink:
-    """A sink for the release of a collection: of the collection's own form.
+    """A sink for the release of a collection, in the form of that collection.
 
     Media in memory become an npz of pixels, or a folder. Rows of a table or an npz get their places
     by the key, unless `same_order`. labels: those that leave, a row for each item.
@@ -251,14 +251,14 @@ def open_media_sink(
     places = None if same_order else dealt(collection, key)
     if isinstance(whole, MediaTable):
         if target.suffix.lower() not in (".parquet", ".pq"):
-            raise UserError(f"{collection.name} holds its media in a column, and so does its"
+            raise UserError(f"{collection.name} has its media in a column, and so will its"
                             " release: name it .parquet")  # fmt: skip
         original = file_sha256(whole.path) if whole is collection else None
         encoded = whole.form in ("bytes", "struct")
         suffix = commonest_suffix(collection) if encoded else None
         return TableSink(target, whole, labels, original, places, suffix=suffix)
     if target.suffix.lower() != ".npz":
-        raise UserError(f"{collection.name} is an npz, and so is its release: name it .npz")
+        raise UserError(f"{collection.name} is an npz, and so will be its release: name it .npz")
     check_sink(target)
     grey = isinstance(whole, PixelArrays) and whole.pixels.ndim == 3
     column = whole.column if isinstance(whole, PixelArrays) else whole.kind
@@ -279,31 +279,31 @@ def _whole(collection: Collection) -> Collection:
 
 def _check_folder(collection: Collection, target: Path) -> None:
     if target.exists() and not target.is_dir():
-        raise UserError(f"{target} is a file; a release of files is a folder, choose another -o")
+        raise UserError(f"{target} is a file; a release of files is a folder, so choose another -o")
     if target.suffix.lower() in _TABLES:
         raise UserError(
-            f"{collection.name} holds its media as files, and so does its release: a folder, which"
-            f" {target.name} does not look like; choose another -o"
+            f"{collection.name} has its media as files, so its release is a folder, but"
+            f" {target.name} looks like a file; choose another -o"
         )
     if isinstance(collection, MediaFolder):
         root, real = (Path(os.path.realpath(p)) for p in (collection.root, target))
         if real.is_relative_to(root):
             raise UserError(
-                f"{target} is inside {collection.root}, where it would be taken for media to"
-                " release; choose another -o"
+                f"{target} is inside {collection.root}, so it would count as media to release;"
+                " choose another -o"
             )
     if target.is_dir() and any(target.iterdir()):
-        raise UserError(f"{target} exists and is not empty; it is left alone, choose another -o")
+        raise UserError(f"{target} exists and is not empty; choose another -o")
 
 
 def mulaw(sound: Sound) -> bytes:
-    """Samples as 8-bit mu-law, the nearest of the 256 values each."""
+    """Samples as 8-bit mu-law, each rounded to the nearest of the 256 values."""
     edges = (MULAW[1:] + MULAW[:-1]) / 2
     return bytes(np.searchsorted(edges, sound.samples).astype(np.uint8))
 
 
 def _npz(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """As np.savez_compressed, which takes no array called `file`; without times."""
+    """Like np.savez_compressed, without time stamps; an array may also be called `file`."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in arrays.items():

@@ -1,4 +1,4 @@
-"""Media to a dataset file: streamed, resumable, and bad media listed beside it."""
+"""Extract features into a dataset file: streamed, resumable, with bad media listed beside it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from withhold.media.pipeline import FEATURES, Block, Skipped, blocks
 from withhold.records.dataset import Dataset
 from withhold.records.writers import open_sink
 
-# A part is written when it holds so many bytes of features, or so many seconds of work.
+# A part is written after so many bytes of features, or so many seconds of work.
 _BYTES, _SECONDS = 32 * 2**20, 3.0
-_ROWS = 1024  # that are finished and written at once
+_ROWS = 1024  # finished and written at once
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """What became of an extraction."""
+    """The result of an extraction."""
 
     records: int
     features: int
@@ -47,14 +47,14 @@ class Extraction:
 
 
 def errors_path(output: Path) -> Path:
-    """Where the list of what was skipped goes."""
+    """Where to write the list of skipped media."""
     return output.with_name(f"{output.stem}.errors.csv")
 
 
 def extract_to(
     job: Job, output: Path, *, strict: bool = False, progress: Progress, workers: int | None = None
 ) -> Extraction:
-    """Extract into `output`; a killed run goes on where it was when this is called again.
+    """Extract into `output`. Call it again to resume an interrupted run.
 
     With `strict`, the first medium that cannot be used is an error.
     """
@@ -83,9 +83,9 @@ def extract_to(
 def _fill(
     parts: ExtractedParts, job: Job, strict: bool, progress: Progress, workers: int | None
 ) -> None:
-    """Extract what the parts lack."""
+    """Extract what is not in the parts yet."""
     _refuse(job, parts.skipped(), strict)
-    # What was done before does not count: the time that is left is judged by this run.
+    # Do not count earlier runs: the time left is estimated from this run.
     with progress.stage(job.extractor.name, len(job.collection) - parts.stop) as bar:
         for some in _gathered(job, parts.stop, workers):
             parts.write(some)
@@ -94,7 +94,7 @@ def _fill(
 
 
 def _gathered(job: Job, start: int, workers: int | None) -> Iterator[list[Block]]:
-    """Blocks in heaps that are worth a file."""
+    """Blocks, gathered until they are large enough for a file."""
     held: list[Block] = []
     size, began = 0, time.monotonic()
     for block in blocks(job.collection, job.extractor, job.cutting, start=start, workers=workers):
@@ -126,7 +126,7 @@ def _write(
     output: Path,
     progress: Progress,
 ) -> None:
-    """The dataset file: features finished, labels as they are, the split as it was asked for."""
+    """Write the dataset file: finished features, labels as they are, and the requested split."""
     table = blank.table
     others = [f for f in blank.schema if f.name not in blank.layout.columns]
     kind = pa.list_(pa.float32(), fitted.dimension)
@@ -137,7 +137,7 @@ def _write(
         progress.stage(f"writing {output.name}", len(blank)) as bar,
     ):
         for raw, _ in parts.read():
-            # A little at a time: a part is 32 MiB, and each step of its way would hold it again.
+            # A few rows at a time: a part has 32 MiB, and each step would hold another copy.
             for first in range(0, len(raw), _ROWS):
                 x = np.ascontiguousarray(fitted.finish(raw[first : first + _ROWS]))
                 some = table.slice(row, len(x))
@@ -152,12 +152,12 @@ def _refuse(job: Job, skipped: list[Skipped], strict: bool) -> None:
     if strict and skipped:
         raise UserError(
             f"{skipped[0].name} of {job.collection.name} cannot be used: {skipped[0].reason};"
-            " without --strict, the same command goes on from there"
+            " without --strict, the same command resumes from there"
         )
 
 
 def list_skipped(skipped: list[Skipped], path: Path) -> Path | None:
-    """Write the list of what was skipped; remove an older one where there is nothing to list."""
+    """Write the list of skipped media. If there are none, remove an older list."""
     if not skipped:
         with suppress(OSError):
             path.unlink()

@@ -22,8 +22,8 @@ __all__ = [
     "require_kind",
 ]
 
-# A new method is one file here: whatever is in these packages is imported, and registers itself.
-# Baselines come last, as they do in the lists that users read.
+# All modules of these packages are imported, and register their methods. So a new method is one
+# new file. Baselines come last, as in the lists that users read.
 for _kind in (features, images, sounds):
     _names = [module.name for module in iter_modules(_kind.__path__)]
     for _name in sorted(_names, key=lambda name: (name == "baselines", name)):

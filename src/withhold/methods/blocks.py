@@ -1,4 +1,4 @@
-"""Records through a network in blocks of one size, so that no bit depends on how they were cut."""
+"""Run a network on blocks of one size, so that results do not depend on the batches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch import Tensor
 from withhold.learn.nets.device import core_count, threads
 from withhold.methods.modifier import FloatArray
 
-# Records go through in blocks of one fixed size (the last one padded), so that the kernels chosen,
-# and with them the last bits, do not depend on how a caller cuts the data.
+# Every block has the same size (the last one is padded), so the choice of kernels, and with it the
+# last bits of the result, does not depend on the batches of the caller.
 BLOCK = 512
 
 
@@ -22,21 +22,21 @@ def in_fixed_blocks(
 ) -> FloatArray:
     """work(x): (n, d) -> (n, outputs), where `work` treats each row of (block, d) by itself.
 
-    `work` is asked in inference mode by one thread; rows beyond the last record are zeros.
+    `work` is called in inference mode by one thread. Rows beyond the last record are zeros.
     """
     out = np.empty((len(x), outputs), np.float32)
 
     @torch.inference_mode()
     def fill(start: int) -> None:
         size = min(block, len(x) - start)
-        # A copy: torch takes no array that cannot be written to, and Arrow hands out such.
+        # A copy: torch needs a writable array, and arrays from Arrow are read-only.
         piece = np.zeros((block, x.shape[1]), np.float32)
         piece[:size] = x[start : start + size]
         out[start : start + size] = work(torch.from_numpy(piece))[:size].numpy()
 
     starts = range(0, len(x), block)
-    # One thread a block, for the same reason: how many share a block decides the last bits too.
-    # The cores work on different blocks instead.
+    # One thread per block: the number of threads also determines the last bits. The cores work on
+    # different blocks instead.
     with threads(1):
         if len(starts) == 1:
             fill(0)

@@ -1,7 +1,7 @@
 """A modifier with finitely many outputs: the kind of release that can be certified.
 
-Each record becomes one of N codes, J ~ W(j | x). Whatever an attacker does, it is a function of
-one index, so the best possible one can be computed: see `withhold.certificate`.
+Each record becomes one of N codes, J ~ W(j | x). Every attacker is a function of that one index, so
+the best possible attacker can be computed: see `withhold.certificate`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from withhold.core.keyed import keyed_uniform
 from withhold.methods.modifier import FeatureModifier, FloatArray, Labels
 
 IntArray = npt.NDArray[np.int64]
-_PIECE = 2048  # records whose probabilities are held at once
+_PIECE = 2048  # records whose probabilities are in memory at once
 
 
 class Channel(FeatureModifier):
     """x' = c_J with J ~ W(. | x), drawn by a keyed hash of the record, and of its person if named.
 
-    The draw is the inverse of W's distribution function at a uniform number that belongs to the
-    record: asking twice gives the same code, and without the key it looks like chance. Equal
-    records share a draw, unless `person` names the column that tells whose they are.
+    The draw is the inverse of the distribution function of W at a uniform number that depends on
+    the record and the key. Asking twice gives the same code, and without the key it looks random.
+    Equal records share a draw, unless `person` names the column of their persons.
     """
 
     codes: FloatArray  # (N, d)
@@ -51,7 +51,7 @@ class Channel(FeatureModifier):
         return finite(self._probabilities(x, labels))
 
     def draw(self, x: FloatArray, labels: Labels | None = None) -> IntArray:
-        """The code of each record: (n, d) -> (n,), in pieces: n x N need not fit."""
+        """The code of each record: (n, d) -> (n,). Works in pieces, to save memory."""
         x, labels = self._checked(x, labels)
         out = np.empty(len(x), np.int64)
         for start in range(0, len(x), _PIECE):
@@ -66,7 +66,7 @@ class Channel(FeatureModifier):
         return pick(self._finite(x, labels), keyed_uniform(self.key, x, self._people(labels)))
 
     def _people(self, labels: Labels) -> list[str] | None:
-        """The name of each record's person; one whose name is missing is nobody's."""
+        """The name of the person of each record, empty if missing; None without such a column."""
         if self.person is None:
             return None
         found = labels[self.person]
@@ -79,14 +79,14 @@ class Channel(FeatureModifier):
 def pick(w: FloatArray, u: npt.NDArray[np.float64]) -> IntArray:
     """The inverse of the distribution function of w (n, N) at u (n,)."""
     total = np.cumsum(w, axis=1, dtype=np.float64)
-    # Scaled by the row's own sum, so that rounding never leads past the last code.
+    # Scaled by the sum of the row, so that rounding never leads past the last code.
     below = total < (u * total[:, -1])[:, None]
     place: IntArray = np.minimum(below.sum(axis=1), w.shape[1] - 1)
     return place
 
 
 def finite(w: FloatArray) -> FloatArray:
-    """w (n, N), refused where it is not a number: NaN would be drawn as the first code."""
+    """w (n, N) if it is finite. Otherwise refuse: NaN would be drawn as the first code."""
     right = np.isfinite(w).all(axis=1)
     if not right.all():
         raise RecordError(int(np.argmin(right)), "is too large to be given a code; drop it")

@@ -1,7 +1,7 @@
 """Arrays and settings of a saved modifier, checked before they are used.
 
-A bundle may have been edited, so no array is taken as it is: names, types, shapes that must agree,
-and numbers that must be finite are checked here, and the first that is wrong is named.
+A bundle may have been edited, so every array is checked: its name, its type, that shapes agree, and
+that numbers are finite. The error names the first array that is wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AGAIN = "restore the bundle, or fit again"
 
 
 class StateSettings(BaseModel):
-    """Settings that go with the arrays; subclasses give their ranges."""
+    """Settings that are saved with the arrays; subclasses define their ranges."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -29,7 +29,7 @@ S = TypeVar("S", bound=StateSettings)
 
 
 def checked_modifier(settings: dict[str, Any], into: type[S]) -> S:
-    """The settings of a saved modifier, each in its range."""
+    """The settings of a saved modifier, with their ranges checked."""
     try:
         return into.model_validate(settings)
     except ValidationError as error:
@@ -55,7 +55,7 @@ class Arrays:
         self._sizes: dict[str, int] = {}
 
     def has(self, name: str) -> bool:
-        """Whether there is such an array that was not taken yet."""
+        """Whether an array of this name is left to take."""
         return name in self._left
 
     def take(self, name: str, *shape: str | int, least: float | None = None) -> FloatArray:
@@ -67,7 +67,7 @@ class Arrays:
             raise UserError(f"array '{name}' of the modifier holds NaN or infinity; {_AGAIN}")
         if least is not None and (array < least).any():
             raise UserError(f"array '{name}' of the modifier goes below {least:g}; {_AGAIN}")
-        # A copy of its own: what safetensors gives cannot be written to, which torch warns of.
+        # A copy: arrays from safetensors are read-only, and torch warns about that.
         return np.array(array)
 
     def take_any(self, name: str, *shape: str | int) -> npt.NDArray[Any]:
@@ -89,14 +89,15 @@ class Arrays:
         return array
 
     def expect(self, name: str, size: int) -> None:
-        """Settle a size beforehand."""
+        """Fix a size in advance."""
         self._sizes[name] = size
 
     def size(self, name: str) -> int:
-        """A size that an array has settled."""
+        """A size that is known from an array."""
         return self._sizes[name]
 
     def close(self) -> None:
         """Refuse arrays that nothing asked for."""
         if self._left:
-            raise UserError(f"the modifier has an odd array '{min(self._left)[:100]}'; {_AGAIN}")
+            unknown = min(self._left)[:100]
+            raise UserError(f"the modifier has an unknown array '{unknown}'; {_AGAIN}")

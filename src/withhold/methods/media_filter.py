@@ -1,4 +1,4 @@
-"""The classical anonymisers: filters of media, which learn nothing, registered as methods."""
+"""Media filters: classical anonymisers that learn nothing, registered as methods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ C = TypeVar("C", bound=FilterConfig)
 
 
 class FilterModifier(MediaModifier, Generic[C]):
-    """A filter is its settings and a key; it has no arrays."""
+    """A filter consists of its settings and a key; it has no arrays."""
 
     learned = False
     config_type: ClassVar[type[FilterConfig]]
@@ -49,10 +49,10 @@ class FilterModifier(MediaModifier, Generic[C]):
 
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> Self:
-        """The filter of these settings."""
+        """The filter that was saved."""
         if state:
             raise UserError(
-                f"weights.safetensors holds arrays, and '{cls.method}' has none; restore it, or"
+                f"weights.safetensors has arrays, but '{cls.method}' needs none; restore it, or"
                 " fit again"
             )
         try:
@@ -75,7 +75,7 @@ def media_filter(modifier_type: F) -> F:
 
 
 class FilterMethod:
-    """The fitter of a filter, which only takes the key."""
+    """The fitter of a filter: it only chooses the key."""
 
     def __init__(self, modifier_type: type[FilterModifier[Any]]) -> None:
         self.name = modifier_type.method
@@ -94,6 +94,6 @@ class FilterMethod:
         seed: int,
         journal: Journal,
     ) -> Modifier:
-        """The filter of these settings and this key."""
+        """Return the filter with these settings and this key."""
         made: Modifier = self._make(config, journal.key)
         return made

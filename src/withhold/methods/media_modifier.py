@@ -1,4 +1,4 @@
-"""A modifier of media: a frozen, pure function from a sample to one like it."""
+"""A modifier of media: a frozen, pure function from a sample to a similar sample."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _KINDS: dict[type, Kind] = {Picture: "image", Sound: "sound", Clip: "clip", str:
 class MediaModifier(Modifier):
     """apply(sample) -> sample of the same kind and size.
 
-    What it draws, it derives from the sample itself and `key` (32 bytes, kept secret): the same
-    sample gets the same draw, so asking twice tells nothing new.
+    Its random numbers depend only on the sample and `key` (32 secret bytes). The same sample gets
+    the same draw, so asking twice reveals nothing new.
     """
 
     def transform(self, records: Sequence[Sample], labels: Labels | None = None) -> list[Sample]:
         """The anonymised samples, several at once."""
-        # One thread a sample: how many share one decides the last bits of a network's output.
+        # One thread per sample: the number of threads determines the last bits of an output.
         with threads(1), ThreadPoolExecutor(core_count()) as pool:
             return list(pool.map(self.apply, records))
 
     def apply(self, sample: Sample) -> Sample:
-        """The anonymised sample; raises BadMedia where it cannot be anonymised."""
+        """The anonymised sample; raises BadMedia if it cannot be anonymised."""
         kind = _KINDS[type(sample)]
         if kind not in self.kinds:
             raise UserError(f"method '{self.method}' is for {' and '.join(self.kinds)}, not {kind}")
@@ -36,4 +36,4 @@ class MediaModifier(Modifier):
 
     @abstractmethod
     def _apply(self, sample: Sample) -> Sample:
-        """The same for a sample of a kind it is for."""
+        """`apply` for a sample whose kind was checked."""

@@ -1,4 +1,4 @@
-"""What every method leaves behind: a frozen, pure function over batches of records."""
+"""The result of every method: a frozen, pure function of batches of records."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from withhold.records.samples import RecordKind
 
 FloatArray = npt.NDArray[np.float32]
 State = dict[str, npt.NDArray[Any]]
-Labels = Mapping[str, Attribute]  # of the records of one batch, by the attribute's name
+Labels = Mapping[str, Attribute]  # of the records of one batch, by the name of the attribute
 
 
 class Modifier(ABC):
-    """transform(records) -> records of the same kind and shape; knows nothing of training.
+    """transform(records) -> records of the same kind and shape. It does no training.
 
-    It is pure: what becomes of a record depends on that record and the key, not on the batch it
-    came in, so one process or many give the same release.
+    It is pure: the result for a record depends on that record and the key, not on its batch. So one
+    process or many give the same release.
     """
 
     method: ClassVar[str]
     kinds: ClassVar[tuple[RecordKind, ...]]  # of the records that it changes
     learned: ClassVar[bool] = True  # whether a fit reads the records and their labels
-    key: bytes  # the bundle's secret: draws come from it, and certificates are signed with it
+    key: bytes  # the secret of the bundle: it determines draws and signs certificates
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Attributes whose labels `transform` must be given."""
+        """Attributes whose labels `transform` needs."""
         return ()
 
     @abstractmethod
@@ -51,14 +51,13 @@ class Modifier(ABC):
     @classmethod
     @abstractmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> Modifier:
-        """The modifier that was saved; raises `UserError` where state or settings do not fit."""
+        """The modifier that was saved; raises `UserError` if state or settings are invalid."""
 
 
 class FeatureModifier(Modifier):
     """transform(x) -> x', (n, d) float32 both.
 
-    A modifier may need the record's own label of a suppressed attribute: `needs` names such
-    attributes.
+    A modifier may need the labels of a suppressed attribute: `needs` names such attributes.
     """
 
     kinds = ("features",)
@@ -80,7 +79,7 @@ class FeatureModifier(Modifier):
         return self._transform(x, labels)
 
     def _checked(self, x: FloatArray, labels: Labels | None) -> tuple[FloatArray, Labels]:
-        """Features and labels as `_transform` may rely on them."""
+        """Features and labels, checked for `_transform`."""
         if x.ndim != 2 or x.shape[1] != self.dimension:
             found = x.shape[1] if x.ndim == 2 else f"{x.ndim}-d"
             raise UserError(
@@ -89,8 +88,8 @@ class FeatureModifier(Modifier):
         absent = [name for name in self.needs if name not in (labels or {})]
         if absent:
             raise UserError(
-                f"this bundle needs the column {listing(absent)} of every record it transforms,"
-                " and the data has none; add it, or fit without it (use_labels: false, draw_by:"
+                f"this bundle needs the column {listing(absent)} for every record, but the"
+                " data does not have it; add it, or fit without it (use_labels: false, draw_by:"
                 " record)"
             )
         return np.ascontiguousarray(x, np.float32), {n: (labels or {})[n] for n in self.needs}

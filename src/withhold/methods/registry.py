@@ -1,4 +1,4 @@
-"""The registry of methods: a way to learn a modifier, by name."""
+"""The registry of methods by name. A method is a way to learn a modifier."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from withhold.records.samples import RecordKind
 
 
 class Method(Protocol):
-    """A fitter: it has the training loop, and leaves a frozen modifier.
+    """A fitter: it contains the training loop and returns a frozen modifier.
 
-    The modifier's type says which kinds of records the method is for.
+    The type of the modifier says for which kinds of records the method is.
     """
 
     @property
     def name(self) -> str:
-        """The name that users give."""
+        """The name for users."""
 
     @property
     def config_type(self) -> type[BaseModel]:
-        """The shape of the settings."""
+        """The type of the settings."""
 
     @property
     def presets(self) -> Mapping[str, dict[str, Any]]:
@@ -65,7 +65,7 @@ def method(cls: type[M]) -> type[M]:
 
 
 def register(instance: Method) -> None:
-    """Make a method known under its name."""
+    """Register a method under its name."""
     _METHODS[instance.name] = instance
 
 
@@ -103,12 +103,12 @@ def require_kind(name: str, kind: RecordKind, where: str) -> None:
 
 
 def plural(kind: RecordKind) -> str:
-    """`image` to `images`; `features` are many already."""
+    """`image` to `images`; `features` is already plural."""
     return kind if kind == "features" else f"{kind}s"
 
 
 def read_config(name: str, settings: Mapping[str, Any] | BaseModel | None) -> BaseModel:
-    """A method's settings from a mapping (YAML, a dict); `preset: NAME` is filled in first."""
+    """The settings of a method from a mapping. `preset: NAME` is filled in first."""
     chosen = get_method(name)
     if isinstance(settings, BaseModel):
         settings = settings.model_dump()
@@ -135,14 +135,14 @@ def read_config(name: str, settings: Mapping[str, Any] | BaseModel | None) -> Ba
 
 
 def _first_error(error: ValidationError) -> tuple[list[str], str, str]:
-    """Where, what kind and in words. Of the members of a union, the one that got furthest."""
+    """The path, type and message of the first error. In a union, that of the closest member."""
     errors = error.errors()
     same = [e for e in errors if e["loc"][:1] == errors[0]["loc"][:1]]
     told = max(same, key=lambda e: len(e["loc"]))
-    # pydantic names the member of a union ('constrained-float') as if it were a setting.
+    # pydantic includes the member of a union ('constrained-float') in the path of the setting.
     *before, last = [str(p) for p in told["loc"]] or [""]
     where = [p for p in before if not re.search(r"constrained-|\[", p)]
-    # The last is kept where it is a name that somebody wrote, whatever is in it.
+    # The last part is kept if it is a name that the user wrote, even an unusual one.
     if told["type"] == "extra_forbidden" or not re.search(r"constrained-|\[", last):
         where.append(last)
     return where, told["type"], told["msg"]

@@ -1,4 +1,4 @@
-"""Frozen networks and spaces as the arrays of a bundle, and back."""
+"""Convert frozen networks and spaces to the arrays of a bundle, and back."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from withhold.methods.modifier import State
 
 
 def network_state(network: nn.Sequential) -> State:
-    """Weights and biases of a folded network, by the place of their layer."""
+    """Weights and biases of a folded network, by the position of their layer."""
     return {key: tensor.numpy() for key, tensor in network.state_dict().items()}
 
 
 def network_of(arrays: Arrays, inputs: int, outputs: int | None = None) -> nn.Sequential:
-    """The folded network that was saved: linear layers, at places 0, 2, …, with ReLU between them.
+    """The folded network that was saved: linear layers at positions 0, 2, … with ReLU between them.
 
-    The first takes `inputs` numbers, and the last gives `outputs`.
+    The first layer has `inputs` inputs, and the last has `outputs` outputs.
     """
     layers: list[nn.Module] = []
     width = inputs
@@ -35,14 +35,14 @@ def network_of(arrays: Arrays, inputs: int, outputs: int | None = None) -> nn.Se
         width = len(bias)
     if outputs is not None and width != outputs:
         raise UserError(
-            f"the network of the modifier gives {width:,} numbers and not {outputs:,};"
+            f"the network of the modifier has {width:,} outputs instead of {outputs:,};"
             " restore the bundle, or fit again"
         )
     return nn.Sequential(*layers[:-1]).eval().requires_grad_(False)
 
 
 def space_state(space: Space) -> State:
-    """The arrays of a space; its radius is a number and goes to the settings."""
+    """The arrays of a space. Its radius is a number and is saved in the settings."""
     return {"space.mean": space.mean.numpy(), "space.deviation": space.deviation.numpy()}
 
 

@@ -1,4 +1,4 @@
-"""Settings of a method by flat names, as a grid search has them: `codes`, `contrastive__epochs`."""
+"""Settings of a method by flat names, as in a grid search: `codes`, `contrastive__epochs`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Config = Mapping[str, Any] | BaseModel | None
 
 
 def flat_settings(method: Any, config: Config) -> dict[str, Any]:
-    """Every setting and its value; none where the method or the settings are wrong.
+    """Every setting and its value; empty if the method or the settings are invalid.
 
-    A fit says what is wrong; whoever lists the parameters of an estimator only wants to see them.
+    Listing the parameters of an estimator must not fail. A fit reports what is wrong.
     """
     try:
         return _flat(read_config(method, config))
@@ -27,7 +27,7 @@ def flat_settings(method: Any, config: Config) -> dict[str, Any]:
 def with_settings(
     method: str, config: Config, changes: Mapping[str, Any], *, others: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """A copy of `config` with settings changed; `others` are names to suggest for a typing error.
+    """A copy of `config` with changed settings; `others` are names to suggest for a typo.
 
     Raise `UserError` naming a setting that the method does not have. Values are checked by the fit.
     """
@@ -37,11 +37,11 @@ def with_settings(
         if name not in known:
             hint = did_you_mean(name, [*known, *others])
             hint = hint or f" (settings: {listing(sorted(known), most=20)})"
-            raise UserError(f"there is no parameter '{name}' with method '{method}'{hint}")
+            raise UserError(f"method '{method}' has no parameter '{name}'{hint}")
         *path, last = name.split("__")
         place = new
         for step in path:
-            # Copied on the way down: the mapping that was given belongs to somebody else.
+            # Copy nested mappings, so that the mapping of the caller does not change.
             place[step] = dict(place.get(step) or {})
             place = place[step]
         place[last] = value
@@ -60,7 +60,7 @@ def _flat(config: BaseModel, before: str = "") -> dict[str, Any]:
 
 
 def _names(config: type[BaseModel], before: str = "") -> list[str]:
-    """Flat names of all settings, and those of the groups that they are in."""
+    """Flat names of all settings and of their groups."""
     out = []
     for name, field in config.model_fields.items():
         out.append(before + name)

@@ -43,9 +43,9 @@ Rows = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
 class Dataset(RecordAccess, SplitAccess):
     """n records of one kind: features x (n, d) float32, or `media`; labels in a table of n rows.
 
-    Where the records are media, or labels alone, d is 0. Every column of the table is an attribute
-    unless excluded; it is encoded when first asked for, so a column that is no label (an id, a
-    measure) harms nobody until it is named in a role.
+    If the records are media, or have only labels, d is 0. Every column of the table is an attribute
+    unless excluded. A column is encoded on first use, so a column that cannot be a label (an id, a
+    measurement) only raises an error if it is named in a role.
     """
 
     x: FloatArray
@@ -58,7 +58,7 @@ class Dataset(RecordAccess, SplitAccess):
     multilabel: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     raw: RawSamples | None = None
     path: Path | None = None  # the file that was read
-    media: Collection | None = None  # images, sounds, clips or texts, not decoded
+    media: Collection | None = None  # images, sounds, clips or texts, not yet decoded
     _encoded: dict[str, Attribute] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -77,16 +77,16 @@ class Dataset(RecordAccess, SplitAccess):
         allow_outside: bool = False,
         progress: Progress | None = None,
     ) -> Dataset:
-        """Read a Parquet, CSV or npz file, a pandas, polars or Arrow frame, or a Hugging Face one;
-        or media: a folder, or with `kind` ("image", "sound", "clip", "text") a table of them.
+        """Read a Parquet, CSV or npz file, a pandas, polars or Arrow frame, a Hugging Face dataset,
+        a folder of media, or with `kind` ("image", "sound", "clip", "text") a table of media.
 
-        `features` names the list column, or the numeric columns, that hold the features.
-        `multilabel` names attributes made of several binary columns. Of media, `pattern` takes
-        labels from the names of files ("{person}_{age}.jpg"), `column` names the column of a table
-        that holds them, `rate` is that of bare samples of sound; see `open_media`.
+        `features` names the list column, or the numeric columns, with the features.
+        `multilabel` names attributes made of several binary columns. For media, `pattern` reads
+        labels from file names ("{person}_{age}.jpg"), `column` names the column of a table with
+        the media, and `rate` is the sample rate of raw sound; see `open_media`.
 
-        Streams record batches into one float32 array, so that memory peaks at little more than
-        the features themselves. Media are listed and not read.
+        Streams record batches into one float32 array, so peak memory is little more than the
+        features themselves. Media are listed and not read.
         """
         if kind is not None or (isinstance(source, str | Path) and Path(source).is_dir()):
             media = open_media(
@@ -101,7 +101,7 @@ class Dataset(RecordAccess, SplitAccess):
             return cls.of_media(media, group=group, exclude=exclude, multilabel=multilabel)
         if pattern is not None or column is not None or rate is not None:
             raise UserError(
-                "pattern, column and rate are options of media; name the kind of media too:"
+                "pattern, column and rate are options for media; name the kind of media too:"
                 ' Dataset.read(path, kind="image")'
             )
         file = open_source(source)
@@ -136,7 +136,7 @@ class Dataset(RecordAccess, SplitAccess):
         multilabel: Mapping[str, Sequence[str]] | None = None,
         raw: RawSamples | None = None,
     ) -> Dataset:
-        """From features (n, d), an array or tensor, and attributes: a mapping or any frame.
+        """A dataset of features (n, d), an array or tensor, and attributes, a mapping or any frame.
 
         Bytes of shape (n, h, w, 3) are n images, and (n, t, h, w, 3) are n clips.
         """
@@ -194,7 +194,7 @@ class Dataset(RecordAccess, SplitAccess):
 
     @classmethod
     def of_labels(cls, labels: Any, n: int, *, name: str = "the data") -> Dataset:
-        """n records of which only labels are known: a mapping, any frame, or None."""
+        """n records with labels only: a mapping, any frame, or None."""
         table = to_table(labels, n)
         layout = FeatureLayout((), 0, (), False, name)
         schema = _attributes(table).schema
@@ -217,19 +217,19 @@ class Dataset(RecordAccess, SplitAccess):
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
-        """Every column that can be given a role, in file order; multi-label ones last."""
+        """Every column that can have a role, in file order; multi-label attributes last."""
         parts = {label for labels in self.multilabel.values() for label in labels}
         skip = self.exclude | parts | {SPLIT, RECORD}
         return (*(c for c in self.table.column_names if c not in skip), *self.multilabel)
 
     def attribute(self, name: str) -> Attribute:
-        """The attribute of that name, encoded; refuses a column that is no label."""
+        """The attribute of that name, encoded. A column that cannot be a label is refused."""
         if name not in self._encoded:
             self._encoded[name] = self._encode(name)
         return self._encoded[name]
 
     def labels(self) -> dict[str, Attribute]:
-        """Every attribute that is a usable label; ids, measures and constants are left out."""
+        """Every attribute that is a usable label; ids, measurements and constants are left out."""
         found = {}
         for name in self.attribute_names:
             try:
@@ -259,11 +259,11 @@ class Dataset(RecordAccess, SplitAccess):
         )
 
     def with_features(self, x: FloatArray) -> Dataset:
-        """The same records with other features: what a modifier returns."""
+        """The same records with other features, such as those a modifier returns."""
         return replace(self, x=np.ascontiguousarray(x, np.float32), raw=None, path=None)
 
     def without(self, names: Sequence[str]) -> Dataset:
-        """The same records without these attributes; a multi-label one goes with its columns."""
+        """The same records without these attributes, nor the columns of multi-label ones."""
         gone = {label for name in names for label in self.multilabel.get(name, (name,))}
         lost = {k for k, labels in self.multilabel.items() if gone & {k, *labels}}
         keep = [c for c in self.table.column_names if c not in gone]
@@ -293,7 +293,7 @@ class Dataset(RecordAccess, SplitAccess):
         )
 
     def batches(self, rows: int = 4096) -> Iterator[pa.RecordBatch]:
-        """Record batches as they would be in the file."""
+        """Record batches in the layout of the file."""
         blank = {name: self.schema.field(name) for name in self.layout.columns}
         for start in range(0, len(self), rows):
             piece = self.table.slice(start, rows)
@@ -309,10 +309,10 @@ class Dataset(RecordAccess, SplitAccess):
             yield self.layout.write(batch, x)
 
     def write(self, path: str | Path) -> None:
-        """Write to Parquet, CSV or npz, by suffix; atomic. Only a release of media is written."""
+        """Write to Parquet, CSV or npz, by suffix, atomically. Only a release can have media."""
         if self.media is not None:
             raise UserError(
-                f"{self.name} holds {self.kind}s, which are written when they are released:"
+                f"{self.name} holds {self.kind}s, which can only be written as a release:"
                 " bundle.release(data).write(path)"
             )
         with open_sink(path, self.layout.release_schema(self.schema)) as sink:
@@ -320,7 +320,7 @@ class Dataset(RecordAccess, SplitAccess):
                 sink.write(batch)
 
     def digest(self) -> str:
-        """SHA-256 over features and every other column: what the input was, in any file format."""
+        """SHA-256 over features and all other columns. It does not depend on the file format."""
         h = hashlib.sha256(repr(self.x.shape).encode())
         h.update(np.ascontiguousarray(self.x).data)
         if self.media is not None:
@@ -349,5 +349,5 @@ class Dataset(RecordAccess, SplitAccess):
 
 
 def _attributes(table: pa.Table) -> pa.Table:
-    """The table without the column that stands for records without attributes."""
+    """The table without the placeholder column of records that have no attributes."""
     return table.drop_columns([RECORD]) if RECORD in table.column_names else table

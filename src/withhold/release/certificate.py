@@ -19,12 +19,12 @@ from withhold.release.policy import Decision, labels_of
 
 
 class Certifier:
-    """Counts the codes of the rows that leave; of a method without codes it certifies nothing."""
+    """Counts the codes of the released rows. A method without codes gets no certificate."""
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
         self.tally: ReleaseTally | None = None
-        self.group: str | None = None  # the column by which people were counted in all rows
+        self.group: str | None = None  # the column that names the person of each row
         self._no_people = False
         if isinstance(bundle.modifier, Channel):
             roles = bundle.roles
@@ -39,7 +39,7 @@ class Certifier:
         multilabel: Mapping[str, Sequence[str]],
         name: str,
     ) -> None:
-        """Rows that leave: their codes, and the columns of the source that hold their labels."""
+        """Count released rows: their codes, and the source columns with their labels."""
         if self.tally is None or drawn is None:
             return
         roles = self.bundle.roles
@@ -63,7 +63,7 @@ class Certifier:
         columns: list[str],
         same_order: bool,
     ) -> ReleaseCertificate | None:
-        """What is proved of the release, signed with the key of the bundle."""
+        """What is proved about the release, signed with the key of the bundle."""
         modifier = self.bundle.modifier
         if self.tally is None or not isinstance(modifier, Channel):
             return None
@@ -94,19 +94,19 @@ class Certifier:
         return found.signed(modifier.key)
 
     def _unknown(self) -> list[str]:
-        """What the certificate does not count because the released data does not have it."""
+        """Notes on columns of the fit that these records lack, so the certificate ignores them."""
         assert self.tally is not None
         found = []
         for name in sorted(self.tally.unknown):
             found.append(
-                f"'{name}' was preserved and is not among these data. Who knows it of a row may be"
-                " right more often than stated here."
+                f"'{name}' was preserved in the fit but is not in these data. An attacker who knows"
+                " it for a row may be right more often than stated here."
             )
         if self._no_people:
             group = self.bundle.input.get("group")
             found.append(
-                f"'{group}', the group of the fit, is not among these data. Rows that are known to"
-                " be of one person may tell more than 'linked' says."
+                f"'{group}', the group of the fit, is not in these data. Rows known to belong to"
+                " one person may reveal more than 'linked' says."
             )
         return found
 
@@ -116,16 +116,16 @@ def _notes(decision: Decision, same_order: bool) -> list[str]:
     measured = [c.column for c in decision.columns if c.leaves and c.rule == "harmless"]
     if measured:
         found.append(
-            f"Columns {', '.join(measured)} leave because they were measured to tell nothing of the"
-            " suppressed attributes, alone, in pairs, all at once and beside the code. This is a"
-            " measurement and not a proof."
+            f"Columns {', '.join(measured)} are released because a measurement found that they"
+            " reveal nothing about the suppressed attributes: alone, in pairs, all at once and"
+            " together with the code. This is a measurement and not a proof."
         )
     fitted = [c.column for c in decision.columns if c.leaves and c.rule == "fitted"]
     if fitted:
         found.append(
-            f"Columns {', '.join(fitted)} leave only because they told nothing in the data of the"
-            " fit: these records have no labels to check them with. This certificate does not cover"
-            " what they tell by now."
+            f"Columns {', '.join(fitted)} are released only because they revealed nothing in the"
+            " data of the fit: these records have no labels to check them with. This certificate"
+            " does not cover what they reveal now."
         )
     if decision.kept_by_name:
         found.append(
@@ -135,6 +135,6 @@ def _notes(decision: Decision, same_order: bool) -> list[str]:
     if same_order:
         found.append(
             "The rows are in the order of the original. This certificate does not cover what that"
-            " order tells."
+            " order reveals."
         )
     return found

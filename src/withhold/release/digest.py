@@ -1,4 +1,4 @@
-"""A keyed digest of each row, which does not depend on where the row stands."""
+"""A keyed digest of each row. It does not depend on the position of the row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MISSING = np.uint64(0x6D697373696E6721)
 
 
 def row_digests(x: npt.NDArray[np.float32] | None, table: pa.Table, key: bytes) -> Words:
-    """64 bits for each row, of its features x: (n, d) and of every other column, by name."""
+    """64 bits for each row, from its features x: (n, d) and all other columns, sorted by name."""
     names = sorted(n for n in table.column_names if n != RECORD)
     parts = [_words(table[name]) for name in names]
     n = table.num_rows if x is None else len(x)
@@ -34,7 +34,7 @@ def row_digests(x: npt.NDArray[np.float32] | None, table: pa.Table, key: bytes) 
 
 
 def _words(column: pa.ChunkedArray) -> Words:
-    """64 bits for each value: numbers as they are, all else by its hash."""
+    """64 bits for each value: the bits of a number, the hash of anything else."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)

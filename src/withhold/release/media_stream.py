@@ -48,9 +48,9 @@ def release_media(
     strict: bool = False,
     progress: Progress,
 ) -> Written:
-    """Write the release; what cannot be decoded or changed is left out and listed.
+    """Write the release. Media that cannot be decoded or modified are left out and listed.
 
-    Labels leave as the release policy decides (`decision`, where that was asked already).
+    The release policy decides which labels leave. Pass `decision` if it has decided already.
     """
     wishes = wishes or Wishes()
     decision = decision or decide_media(bundle, dataset, wishes, keep_names=keep_names)
@@ -80,7 +80,7 @@ def release_media(
     records = 0
     with (
         sink,
-        threads(1),  # for each of the workers; set here and not in them
+        threads(1),  # torch threads per worker; set once, here
         ThreadPoolExecutor(workers) as pool,
         progress.stage(f"{bundle.method} on {collection.name}", len(collection)) as bar,
     ):
@@ -93,7 +93,7 @@ def release_media(
                 if strict:
                     raise UserError(
                         f"{item.name} of {collection.name} cannot be released: {made}; without"
-                        " --strict, it is left out and listed"
+                        " --strict it would be left out and listed"
                     )
                 skipped.append(Skipped(place, item.name, str(made)))
                 return 0
@@ -140,8 +140,8 @@ def decide_media(
 ) -> Decision:
     """Decide for every label column of a dataset; the media themselves are what is made.
 
-    A column that the bundle suppresses must be there under its name, or it might go out under
-    another one. Columns of names of files leave with `keep_names`.
+    Every column that the bundle suppresses must be present under its own name. Otherwise it might
+    be released under another name. Columns of file names are released only with `keep_names`.
     """
     schema, table = dataset.schema, dataset.table
     for name in bundle.label_columns:

@@ -22,9 +22,9 @@ STUMBLES = (OSError, ValueError, ArithmeticError, RuntimeError, MemoryError)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModifiedMedia:
-    """A collection through the modifier of a bundle, with the labels that may leave.
+    """A collection modified by a bundle, with the labels that may leave.
 
-    Items have no names of their own: the name of a file may tell of a person.
+    Items are numbered and keep no file names: the name of a file may reveal a person.
     """
 
     whole: Collection  # in the order of the release
@@ -46,7 +46,7 @@ class ModifiedMedia:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the labels."""
+        """The schema of the labels."""
         return pa.schema([]) if self.table is None else self.table.schema
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class ModifiedMedia:
             yield Item(f"record {place}", modified_sample(self.bundle, item), labels)
 
     def stamp(self) -> str:
-        """What changes when the originals or the modifier do."""
+        """A text that changes when the originals or the modifier change."""
         text = f"{self.whole.stamp()} {self.bundle.method} {self.bundle.modifier.settings()}"
         key = hashlib.sha256(self.bundle.modifier.key)
         for array in self.bundle.modifier.state().values():
@@ -71,7 +71,7 @@ class ModifiedMedia:
         return f"{text} {key.hexdigest()}"
 
     def digest(self) -> str:
-        """The same of the contents: the modifier is a pure function of them."""
+        """A hash of the contents: the modifier is a pure function of them."""
         return f"{self.whole.digest()} {self.stamp()}"
 
     def opened(self) -> dict[str, Any]:

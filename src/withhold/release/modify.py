@@ -1,4 +1,4 @@
-"""What a modifier makes of some records, in the shape that was asked for."""
+"""Apply a modifier to records, and return the requested shape."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
 Shape = Literal["code", "sample", "index"]
-INDEX = "code"  # the column of a release of numbers
+INDEX = "code"  # the column of a release `--as index`
 
 
 def check_shape(bundle: Bundle, shape: str) -> Shape:
-    """Refuse a shape that the bundle's releases cannot take."""
+    """Refuse a shape that this bundle cannot release."""
     if shape not in get_args(Shape):
         raise UserError(f"a release cannot be made as '{shape}'; --as takes code, sample or index")
     kinds = {"index": Channel, "sample": CodebookModifier}
@@ -41,9 +41,10 @@ def modified(
     name: str,
     done: int,
 ) -> tuple[FloatArray, npt.NDArray[np.int64] | None]:
-    """Features x': (n, d) and, of a channel, the code of each record (n,).
+    """Features x': (n, d) and, if the modifier is a channel, the code of each record (n,).
 
-    nonces: (n, 2), for `sample`, tell equal records apart; they do not depend on the row's place.
+    nonces: (n, 2), for `sample`, distinguish equal records. They do not depend on the position of
+    the row.
     """
     modifier = bundle.modifier
     assert isinstance(modifier, FeatureModifier)

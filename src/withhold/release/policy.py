@@ -1,4 +1,7 @@
-"""The release policy: which columns leave, and why the others do not. Every door asks here."""
+"""The release policy: which columns leave, and why the others do not.
+
+Every way to make a release calls `decide`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ FloatArray = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class ColumnDecision:
-    """Whether a column leaves, and why, in plain words; `rule` is the reason in one word."""
+    """Whether a column leaves, and why in plain words. `rule` is the reason in one word."""
 
     column: str
     leaves: bool
@@ -49,12 +52,12 @@ class Decision:
 
     @property
     def kept_by_name(self) -> list[str]:
-        """Columns that leave because the user said so: no certificate covers them."""
+        """Columns that leave because the user asked for them. No certificate covers them."""
         return [c.column for c in self.columns if c.leaves and c.rule == "kept"]
 
     @property
     def unchecked_here(self) -> list[str]:
-        """Columns that leave on the word of the fit: these records have no labels to check them."""
+        """Columns that were only checked in the fit: these records have no labels to check them."""
         return [c.column for c in self.columns if c.leaves and c.rule == "fitted"]
 
     @property
@@ -65,13 +68,13 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a decision is about: a sample of the records, and what the bundle knows of them.
+    """What a decision is about: a sample of the records, and what the bundle knows about them.
 
     schema: all columns of the source; made: those that the method makes (features or media);
     table: a sample of the other columns; x: (m, d) the original features of the first m records
-    of the sample; code: (m,) their released codes, of a method that has codes; harmless: columns
-    that the fit measured to tell nothing, with their kinds and digests of their values under
-    `key`; tells: columns that the fit found to tell, with the accuracy.
+    of the sample; code: (m,) their released codes, if the method has codes; harmless: columns that
+    revealed nothing in the fit, with their kinds and digests of their values under `key`; tells:
+    columns that revealed an attribute in the fit, with the accuracy.
     """
 
     name: str
@@ -93,10 +96,12 @@ class Subject:
 def decide(subject: Subject, wishes: Wishes) -> Decision:
     """Decide for every column.
 
-    What the method made leaves. Suppressed columns and copies of them leave with `keep_labels`
-    alone. Of the others those leave that were measured to tell nothing of any suppressed attribute
-    on these records or, where these have no labels at all and the column has the values that it
-    had then, in the fit; and those named in `keep`.
+    - Columns that the method made leave.
+    - Suppressed columns and copies of them leave only with `keep_labels`.
+    - Any other column leaves if it is named in `keep`, or if a measurement on these records finds
+      that it reveals nothing about any suppressed attribute.
+    - If these records lack the labels to measure that, a column leaves if it revealed nothing in
+      the fit and has only values that it had there.
     """
     names = [n for n in subject.schema.names if n != RECORD]
     for asked in (*wishes.keep, *wishes.drop):
@@ -131,7 +136,7 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
 def labels_of(
     names: Iterable[str], table: pa.Table, multilabel: Mapping[str, Sequence[str]], where: str
 ) -> dict[str, Attribute]:
-    """The attributes of these names, as far as the table has them as labels."""
+    """The attributes of these names that the table has as labels."""
     found = {}
     for name in names:
         columns = multilabel.get(name, ())
@@ -146,7 +151,7 @@ def labels_of(
 
 
 def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> ColumnDecision | None:
-    """What is decided without looking at the values."""
+    """The decision that needs no values, or None."""
     if name in subject.made:
         return ColumnDecision(name, True, "made", "made by the method")
     if name in wishes.drop:
@@ -156,7 +161,7 @@ def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> Col
             return ColumnDecision(name, True, "kept", "suppressed, kept with --keep-labels")
         if name in wishes.keep:
             raise UserError(
-                f"column '{name}' is suppressed; to keep it for work inside the house, use"
+                f"column '{name}' is suppressed; to keep it for private work, use"
                 " --keep-labels instead of --keep"
             )
         return ColumnDecision(name, False, "suppressed", "suppressed")
@@ -165,7 +170,7 @@ def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> Col
     if name == subject.group:
         return ColumnDecision(name, False, "group", "group column: it names people or sources")
     if name == SPLIT:
-        why = "parts of the fit: it tells which records were fitted"
+        why = "parts of the fit: it reveals which records were fitted"
         return ColumnDecision(name, False, "split", why)
     return None
 
@@ -202,7 +207,7 @@ def _by_measure(
     subject: Subject,
     wishes: Wishes,
 ) -> ColumnDecision:
-    """What is decided by the values."""
+    """The decision that depends on the values."""
     if measured is None:  # columns of bytes are not in the sample
         return ColumnDecision(name, False, "structure", "binary payload")
     if measured.rule == "copy":
@@ -210,18 +215,18 @@ def _by_measure(
             return ColumnDecision(name, True, "kept", f"{measured.reason}; --keep-labels")
         if name in wishes.keep:
             raise UserError(
-                f"column '{name}' is a {measured.reason}; to keep it for work inside the house,"
+                f"column '{name}' is a {measured.reason}; to keep it for private work,"
                 " use --keep-labels instead of --keep"
             )
     told = next(((a, c[name]) for a, c in subject.tells.items() if name in c), None)
     if told is not None and (measured.harmless or measured.rule in ("unchecked", "untried")):
-        why = f"told '{told[0]}' in the data of the fit ({100 * told[1]:.0f} % right)"
+        why = f"revealed '{told[0]}' in the data of the fit ({100 * told[1]:.0f} % right)"
         return ColumnDecision(name, False, "tells", why)
     if measured.rule in ("unchecked", "untried"):
-        # With labels here, what the fit measured is no evidence: it may be another column by now.
+        # These records have labels, so what the fit measured does not count: the column may differ.
         return ColumnDecision(name, False, "unchecked", measured.reason)
     if not measured.harmless:
-        wanted = "; it is preserved: keep it by name if receivers need its labels"
+        wanted = "; it is preserved: add --keep if receivers need its labels"
         more = wanted if name in subject.preserve and measured.rule == "tells" else ""
         return ColumnDecision(name, False, measured.rule, measured.reason + more)
     if not absent:
@@ -229,18 +234,18 @@ def _by_measure(
     missing = ", ".join(absent)
     unlike = _unlike_the_fit(name, subject)
     if unlike is None:
-        return ColumnDecision(name, True, "fitted", "told nothing in the data of the fit")
+        return ColumnDecision(name, True, "fitted", "revealed nothing in the data of the fit")
     why = f"could not be checked: no labels of {missing} here, and {unlike}"
     return ColumnDecision(name, False, "unchecked", why)
 
 
 def _unlike_the_fit(name: str, subject: Subject) -> str | None:
-    """Why what the fit measured says nothing of this column; None where it has the same values."""
+    """Why the measurement of the fit does not apply to this column; None if it does."""
     fitted = subject.harmless.get(name)
     if fitted is None or fitted["kind"] != kind_of(subject.schema.field(name).type):
-        return "not measured in the fit"
+        return "it was not measured in the fit"
     if fitted["values"] is None:
-        return "too many values to compare them with those of the fit"
+        return "it has too many values to compare them with those of the fit"
     if not only_known_values(subject.table[name], fitted["values"], subject.key):
         return "it has values that it did not have in the fit"
     return None

@@ -1,4 +1,4 @@
-"""The files of a release: made in a folder beside it, and put in their places together."""
+"""The files of a release: written to a folder beside it, then moved into place together."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from withhold.records.writers.sink import check_sink
 
 @contextmanager
 def making(output: Path) -> Iterator[Path]:
-    """A folder `.NAME.partial` beside the release to make its files in.
+    """A folder `.NAME.partial` beside the release, to write its files in.
 
-    The files that are in it when the block ends get their places beside the release, the release
-    itself last; an exception leaves whatever stood there before. Lists of rows, certificates and
-    tables of codes of an older release of the same name are removed. Files get one date: when a
-    release was made is nobody's business.
+    When the block ends, its files are moved beside the release, the release itself last. After an
+    exception, the older files stay as they were. Lists of rows, certificates and tables of codes
+    of an older release of the same name are removed. All files get the same fixed date, so that
+    they do not show when the release was made.
     """
     check_sink(output)
     final = Path(os.path.realpath(output))
     work = final.with_name(f".{final.name}.partial")
     with writing_to(output):
-        _remove(work)  # of a killed run
+        _remove(work)  # left by a killed run
         work.mkdir()
     try:
         yield work
@@ -43,14 +43,14 @@ def making(output: Path) -> Iterator[Path]:
 
 
 def _older(output: Path) -> list[Path]:
-    """Files beside a release that belong to it; a table of codes only beside one of the others."""
+    """Files that belong to a release. A table of codes counts only beside one of the others."""
     names = [f"{output.stem}.{end}" for end in ("rows.csv", "rows.parquet", "certificate.json")]
     found = [path for name in names if (path := output.with_name(name)).is_file()]
     return [*found, codes_path(output)] if found else []
 
 
 def codes_path(output: Path) -> Path:
-    """Where the table of codes of a release of numbers goes."""
+    """Where the table of codes of a release `--as index` goes."""
     return output.with_name(f"{output.stem}.codes{output.suffix}")
 
 

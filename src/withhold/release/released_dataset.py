@@ -1,4 +1,4 @@
-"""A release in memory: the same policy, order and certificate as of a file."""
+"""A release in memory: the same policy, order and certificate as for a file."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _ROWS = 16384
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedDataset(Dataset):
-    """A dataset that may leave, and what only the house should know of it.
+    """A dataset that may leave, and private facts about it for its owner.
 
     left_out: the columns that were left out, each with the reason; kept_by_name: the columns that
     the user kept and no certificate covers; original_rows (n,): the row of the original that each
-    row was; original_digest: of the features of that original; certificate: what is proved of
-    these rows, None where the method has no codes.
+    row was; original_digest: the digest of the features of that original; certificate: what is
+    proved about these rows, or None if the method has no codes.
     """
 
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class ReleasedDataset(Dataset):
         index = np.flatnonzero(rows) if rows.dtype == bool else np.asarray(rows, np.int64)
         some = super().rows(index)
         assert isinstance(some, ReleasedDataset)
-        # A certificate is about all of the rows, and so is the digest of their original.
+        # The certificate and the digest of the original are about all rows.
         whole = len(np.unique(index)) == len(index) == len(self)
         return replace(
             some,
@@ -136,10 +136,10 @@ def release_dataset(
     same_order: bool = False,
     progress: Progress | None = None,
 ) -> ReleasedDataset:
-    """The dataset that leaves the house: what the method made, and columns that tell nothing.
+    """The dataset to release: what the method made, and columns that reveal nothing.
 
-    `released.left_out` says which columns were left out, and why; `keep` takes columns along, which
-    the certificate then does not cover. The rows are in a keyed random order unless `same_order`.
+    `released.left_out` says which columns were left out, and why. `keep` adds columns; the
+    certificate does not cover them. The rows are in a keyed random order unless `same_order`.
     """
     wishes = Wishes.of(keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order)
     require_kind(bundle.method, dataset.kind, dataset.name)
@@ -274,7 +274,7 @@ def released_rows(
 
 
 def _without(dataset: Dataset, gone: Sequence[str]) -> Dataset:
-    """The dataset without these columns, by column, however it was read."""
+    """The dataset without these columns of the source."""
     lost = {*gone}
     keep = [c for c in dataset.table.column_names if c not in lost]
     schema = pa.schema([f for f in dataset.schema if f.name not in lost])

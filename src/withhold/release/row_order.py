@@ -1,6 +1,6 @@
-"""The order of the rows of a release: random to everybody without the key.
+"""The order of the rows of a release. It looks random without the key.
 
-It follows from the key and the content of the rows, never from their order in the source: shuffled
+It depends on the key and the content of the rows, never on their order in the source: shuffled
 input gives the same release.
 """
 
@@ -20,8 +20,8 @@ def shuffled_places(digests: Words, key: bytes) -> Places:
     """The place of each row in the release, (n,): rows sorted by a keyed mix of their digests.
 
     The mix depends on all digests together, so that two releases of overlapping data do not show
-    their common rows in a common order. Equal rows stay in the order of the source; they are
-    released alike, so that this cannot be seen.
+    their common rows in a common order. Equal rows stay in the order of the source. Nobody can see
+    that, because they are released alike.
     """
     total = np.add.reduce(digests, dtype=np.uint64) if len(digests) else np.uint64(0)
     about = int(total).to_bytes(8, "little") + len(digests).to_bytes(8, "little")
@@ -34,7 +34,7 @@ def shuffled_places(digests: Words, key: bytes) -> Places:
 
 
 def occurrences(digests: Words) -> Counts:
-    """For each row, how many equal rows stand before it, (n,)."""
+    """For each row, how many equal rows come before it, (n,)."""
     order = np.argsort(digests, kind="stable")
     ordered = digests[order]
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(digests)]

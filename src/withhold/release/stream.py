@@ -1,9 +1,10 @@
 """A release of a file of features, batch by batch.
 
-It takes some 50 bytes of memory a record, however wide the records are.
-The source is read twice: once for the digests of its rows and a sample to decide on, once to be
-modified. A release of codes can take three shapes: the code's vector (like every other release), a
-member made up near the code, or the code's number, with the table of codes in a file beside it.
+It takes about 50 bytes of memory per record, for records of any width.
+The source is read twice: once for the digests of its rows and a sample to decide on, and once to
+modify it. A release of codes can have three shapes: the vector of the code (like every other
+release), a synthetic member near the code, or the number of the code, with the table of codes in a
+file beside the release.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def release_features(
     shape: Shape = "code",
     rows: int = 4096,
 ) -> Written:
-    """Decide what leaves, modify, and write in a keyed random order."""
+    """Decide what leaves, modify it, and write it in a keyed random order."""
     layout = layout_of(bundle, source, features)
     key = bundle.modifier.key
     with progress.stage(f"looking at {source.name}", source.num_rows) as bar:
@@ -126,7 +127,7 @@ def layout_of(bundle: Bundle, source: Source, features: str) -> FeatureLayout:
     layout = FeatureLayout.resolve(source.schema, features, name=source.name)
     fitted = tuple(bundle.input["columns"])
     if layout.columns != fitted and set(layout.columns) == set(fitted):
-        # The same columns in another order: what the fit saw first must still come first.
+        # The same columns in another order: put them in the order of the fit.
         return replace(layout, columns=fitted, names=fitted)
     return layout
 
@@ -144,15 +145,15 @@ def _pieces(
 
 
 def _schema(layout: FeatureLayout, source: Source, decision: Decision, shape: Shape) -> pa.Schema:
-    """The columns of the release, in the order of the source; numbers of codes come last."""
+    """The columns of the release, in the order of the source. The number of the code is last."""
     keep = [f for f in layout.release_schema(source.schema) if f.name in decision.leaving]
     if shape != "index":
         return plain_schema(pa.schema(keep))
     keep = [f for f in keep if f.name not in layout.columns]
     if INDEX in [f.name for f in keep]:
         raise UserError(
-            f"{source.name} has a column '{INDEX}' already, which --as index makes; leave it out"
-            f" with --drop {INDEX}"
+            f"{source.name} already has a column '{INDEX}', and --as index would add one; leave it"
+            f" out with --drop {INDEX}"
         )
     return plain_schema(pa.schema([*keep, pa.field(INDEX, pa.uint16())]))
 
@@ -164,7 +165,7 @@ def _with(
     drawn: npt.NDArray[np.int64] | None,
     shape: Shape,
 ) -> pa.RecordBatch:
-    """The batch with what was made, its columns not yet left out."""
+    """The batch with the modified features. No column has been left out yet."""
     if shape != "index":
         return layout.write(batch, made)
     assert drawn is not None
@@ -173,7 +174,7 @@ def _with(
 
 
 def _leaving(batch: pa.RecordBatch, layout: FeatureLayout, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns that leave, as plain values; those of the source with one missing value."""
+    """The columns that leave, as plain values, with one way to mark a missing value."""
     columns = [
         plain_column(batch.column(name), one_missing=name not in layout.columns).chunk(0)
         for name in schema.names
@@ -183,7 +184,7 @@ def _leaving(batch: pa.RecordBatch, layout: FeatureLayout, schema: pa.Schema) ->
 
 
 def _write_codes(bundle: Bundle, layout: FeatureLayout, schema: pa.Schema, path: Path) -> None:
-    """The table of codes: row j is code j, its features in the columns of the data."""
+    """Write the table of codes: row j is code j, in the feature columns of the data."""
     assert isinstance(bundle.modifier, Channel)
     codes = bundle.modifier.codes
     wanted = plain_schema(

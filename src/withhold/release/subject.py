@@ -28,13 +28,13 @@ def subject_of(
 ) -> Subject:
     """What the policy decides about: a bundle, and a sample of the records to release.
 
-    made: the columns that the method makes, none of media.
+    made: the columns that the method makes; empty for media.
     """
     code = None
     if isinstance(bundle.modifier, Channel) and x is not None:
         some = table.slice(0, len(x)).combine_chunks()
         batch = some.to_batches()[0] if some.num_rows else None
-        with suppress(UserError):  # the release itself says which row it is
+        with suppress(UserError):  # the release reports the bad row itself
             labels = {} if batch is None else needed_labels(bundle, batch, name)
             code = bundle.modifier.draw(x, labels)
     return Subject(

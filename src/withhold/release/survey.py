@@ -1,4 +1,4 @@
-"""The first look at the records of a release: digests of all rows, and a sample to measure."""
+"""The first pass over the records: digests of all rows, and a sample to measure."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from withhold.records.plain import plain_table
 from withhold.release.digest import row_digests
 
 FloatArray = npt.NDArray[np.float32]
-WIDE = 2000  # rows of the sample whose features and lists are held
+WIDE = 2000  # rows of the sample for which features and lists are kept
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """digests (n,) of all rows; table and x: a sample of rows, the same for any order of them.
+    """digests: (n,) of all rows; table and x: a sample that does not depend on the row order.
 
-    table holds the columns that can be measured; columns of lists have values in its first `WIDE`
-    rows alone. x: the features of those rows.
+    table has the columns that can be measured. Columns of lists have values only in its first
+    `WIDE` rows. x: the features of those rows.
     """
 
     digests: npt.NDArray[np.uint64]
@@ -34,14 +34,14 @@ class Survey:
 
 
 def survey(pieces: Iterable[tuple[FloatArray | None, pa.Table]], key: bytes) -> Survey:
-    """Read all pieces once. The sample has the rows of the smallest digests: memory is bounded."""
+    """Read all pieces once. The sample has the rows with the smallest digests, so it is bounded."""
     own = other_key(key[:64], "rows of a release")
     digests: list[npt.NDArray[np.uint64]] = []
     flat, wide = _Sample(MOST), _Sample(WIDE)
     size = 0
     for x, table in pieces:
         size += table.nbytes + (0 if x is None else x.nbytes)
-        table = plain_table(table)  # batches may each have a dictionary of their own
+        table = plain_table(table)  # each batch may have its own dictionary
         found = row_digests(x, table, own)
         digests.append(found)
         names = [n for n in table.column_names if not has_bytes(table[n].type)]
@@ -60,7 +60,7 @@ def survey(pieces: Iterable[tuple[FloatArray | None, pa.Table]], key: bytes) -> 
 
 
 class _Sample:
-    """The rows of the smallest digests, in the order of the digests."""
+    """The rows with the smallest digests, sorted by digest."""
 
     def __init__(self, most: int) -> None:
         self.most = most

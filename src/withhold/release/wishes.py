@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Wishes:
-    """keep: columns to take along whatever they tell; drop: columns to leave out; keep_labels: keep
-    the suppressed attributes and copies of them; same_order: keep the order of the rows."""
+    """keep: columns to release even if they reveal something; drop: columns to leave out;
+    keep_labels: keep the suppressed attributes and copies of them; same_order: keep the row order.
+    """
 
     keep: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()

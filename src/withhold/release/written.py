@@ -1,4 +1,4 @@
-"""What a release has written, for every kind of record."""
+"""What a release wrote, for every kind of record."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from withhold.release.policy import Decision
 class Written:
     """How many records were released, with which columns, and where the other files are.
 
-    columns: what leaves beside media, or all columns of a file of features; rows, names: which
-    record became which, in a table or in a folder; skipped: media that could not be released,
-    which `left_out` lists.
+    columns: the labels released with media, or all columns of a file of features; rows, names: the
+    file that says which record became which, for a table or a folder; skipped: media that could
+    not be released; left_out: the file that lists them.
     """
 
     kind: RecordKind

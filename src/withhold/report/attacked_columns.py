@@ -61,7 +61,7 @@ def _seen(column: Column) -> SeenColumn:
             )
         elif read.sure:
             told.append(
-                Markup("tells <b>{}</b> for {} of records (guessing {})").format(
+                Markup("reveals <b>{}</b> for {} of records (guessing {})").format(
                     name, percent(read.accuracy), percent(read.floor)
                 )
             )

@@ -156,7 +156,7 @@ def _told(column: Column) -> str:
         for name, read in column.tells.items()
         if read.sure or read.copy_of
     ]
-    return f" (tells {', '.join(found)})" if found else ""
+    return f" (reveals {', '.join(found)})" if found else ""
 
 
 def _plain(text: str) -> str:

@@ -202,9 +202,9 @@ def test_raw_views_are_used_where_the_dataset_has_raw_samples() -> None:
     contrastive = TINY["contrastive"] | {"draws": 3}
     with_raw = fit(raw, progress=said, contrastive=contrastive)
     assert asked == [len(data.part("train"))] * 3
-    assert "raw samples" not in said.text
+    assert "raw media" not in said.text
     without = fit(data, progress=said, contrastive=contrastive)
-    assert "contrastive views: made of the features" in said.text
+    assert "contrastive views are made from the features" in said.text
     assert weights(with_raw) != weights(without)
 
 

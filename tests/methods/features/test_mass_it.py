@@ -104,16 +104,22 @@ def test_of_several_suppressed_the_hardest_decides() -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"most_leaked": -0.25}, r"'most_leaked' of attribute 'secret' is -0\.250 bits.*0 bits"),
+        (
+            {"most_leaked": -0.25},
+            r"'most_leaked' of attribute 'secret' is -0\.250 bits; it must be 0 or more",
+        ),
         ({"most_leaked": {"secret": -1.0}}, r"attribute 'secret' is -1\.000 bits"),
-        ({"least_kept": -0.1}, r"'least_kept' of attribute 'useful' is -0\.100 bits; 0 or more"),
+        (
+            {"least_kept": -0.1},
+            r"'least_kept' of attribute 'useful' is -0\.100 bits; it must be 0 or more",
+        ),
         (
             {"least_kept": 1.5, "most_leaked": 1.0},
-            r"'least_kept' of attribute 'useful' is 1\.500 bits, and 'useful' has only 1\.000",
+            r"'least_kept' of attribute 'useful' is 1\.500 bits, but 'useful' has only 1\.000",
         ),
         (
             {"least_kept": 0.9},
-            r"'useful' is 0\.900 bits, but where at most 0\.000 bits of 'secret' leak no release"
+            r"'useful' is 0\.900 bits, but if at most 0\.000 bits of 'secret' leak, no release"
             r".*more than 0\.469 bits.*set it to 0\.46[89] or less, or 'most_leaked' of 'secret'"
             r" to 0\.43\d or more",
         ),

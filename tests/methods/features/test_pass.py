@@ -82,7 +82,7 @@ def test_candidates_carry_every_preserved_label() -> None:
 def test_that_people_are_published_is_said() -> None:
     said = Recorder()
     fit(progress=said)
-    assert "pass releases training records as they are" in said.text
+    assert "pass releases unchanged training records" in said.text
     assert "no candidate" not in said.text
 
 

@@ -79,7 +79,7 @@ def test_a_face_that_is_missed_in_some_frames_is_hidden_in_all() -> None:
 
 
 def test_a_share_of_a_box_needs_a_box() -> None:
-    with pytest.raises(UserError, match="it needs region: faces"):
+    with pytest.raises(UserError, match="set region: faces"):
         read_config("blur", {"area": 0.5})
 
 

@@ -74,9 +74,9 @@ def test_noise_and_place_of_a_mask_tell_nothing_of_white_noise() -> None:
     ("name", "settings", "message"),
     [
         ("mcadams", {"coefficient": 3}, r"'coefficient'.*less than or equal to 2"),
-        ("mcadams", {"coefficient": [0.9, 0.5]}, "the lower coefficient comes first"),
-        ("mcadams", {"hop": 0.5}, "hop is no longer than window"),
-        ("white-noise", {"zone": [0.8, 0.2]}, "a zone begins before it ends"),
+        ("mcadams", {"coefficient": [0.9, 0.5]}, "the lower coefficient must come first"),
+        ("mcadams", {"hop": 0.5}, "hop must not be longer than window"),
+        ("white-noise", {"zone": [0.8, 0.2]}, "a zone must begin before it ends"),
         ("mask", {"ratio": 2}, r"'ratio'.*less than or equal to 1"),
         ("masque", {}, "there is no method 'masque'; did you mean"),
     ],

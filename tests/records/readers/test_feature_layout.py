@@ -169,7 +169,7 @@ def test_unequal_lists_are_refused():
     with pytest.raises(UserError, match="does not have 1 values in row 0"):
         layout.read(batch)
     fixed = batch_of(LISTS["fixed32"])
-    with pytest.raises(UserError, match=r"3 values a row where t.parquet has 1"):
+    with pytest.raises(UserError, match=r"3 values per row, but t.parquet has 1"):
         layout.read(fixed)
 
 

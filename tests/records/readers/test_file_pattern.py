@@ -60,9 +60,9 @@ def test_whole_numbers_are_numbers_where_none_becomes_another():
         ("*.jpg", "has no fields; write them in braces"),
         ("", "has no fields"),
         ("{a}_{a}", "names 'a' twice"),
-        ("{}_x", "'{}' is no name"),
-        ("{a b}", "'{a b}' is no name"),
-        ("{1}", "is no name"),
+        ("{}_x", "'{}' is not a valid column name"),
+        ("{a b}", "'{a b}' is not a valid column name"),
+        ("{1}", "is not a valid column name"),
     ],
 )
 def test_mistakes(pattern, told):

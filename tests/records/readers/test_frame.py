@@ -59,7 +59,7 @@ def test_mistakes():
     with pytest.raises(UserError, match=r"the pandas frame cannot be read.*column mixed") as caught:
         open_source(pd.DataFrame({"mixed": [1, "a", 2.5]}, dtype=object))
     assert "\n" not in str(caught.value)
-    with pytest.raises(UserError, match="two columns of one name"):
+    with pytest.raises(UserError, match="two columns with one name"):
         open_source(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 

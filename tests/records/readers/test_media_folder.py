@@ -118,7 +118,7 @@ def test_a_pattern_gives_labels_and_misfits_their_reason(root):
     assert folder.schema.names == ["file", "who", "take"]
     assert [item.labels["take"] for item in items] == ["1", "10", None, "2", "x"]
     assert isinstance(items[2].content, BadMedia)
-    assert "does not fit the pattern" in str(items[2].content)
+    assert "does not match the pattern" in str(items[2].content)
     assert folder.stamp() != read(root).stamp()
     # The same columns, read from other places.
     two = read(root, pattern="{take}/{who}.wav"), read(root, pattern="{who}/{take}.wav")
@@ -163,7 +163,7 @@ def test_mistakes(tmp_path, root):
     (tmp_path / "none" / "x.zip").write_bytes(b"x")
     with pytest.raises(UserError, match="; files of other kinds: 1"):
         read(tmp_path / "none")
-    with pytest.raises(UserError, match=r"fits no file of .*, such as a/1.wav"):
+    with pytest.raises(UserError, match=r"matches no file of .*, e.g. a/1.wav"):
         read(root, pattern="{a}-{b}")
     with pytest.raises(UserError, match="'file' is the column of file names"):
         read(root, pattern="{file}/*")

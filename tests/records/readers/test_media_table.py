@@ -115,7 +115,7 @@ def test_the_rate_is_in_the_name(tmp_path, name, rate):
 @pytest.mark.parametrize(
     ("column", "reason"),
     [
-        (pa.array([b"ab", None]), "there is none (null)"),
+        (pa.array([b"ab", None]), "it is missing (null)"),
         (pa.array([b"ab", b""]), "it has no samples"),
         (pa.array([[0.5], []]), "it has no samples"),
         (pa.array([[0.5], [0.1, np.nan]]), "NaN or infinite"),
@@ -189,7 +189,7 @@ def test_names_keep_their_suffix_where_they_need_it(tmp_path):
 
 def test_a_column_of_files_that_is_there_already_wins(tmp_path):
     path = write(tmp_path / "t.parquet", path=["a.wav"], file=["mine"])
-    with pytest.raises(UserError, match="cannot tell which column"):
+    with pytest.raises(UserError, match="cannot find the column"):
         read(path)
     stored = read(path, column="path")
     assert stored.schema.names == ["file"]
@@ -245,8 +245,12 @@ def test_times_to_the_nanosecond_need_no_pandas(tmp_path):
     ("columns", "options", "message"),
     [
         ({"audio": [b"a"]}, {}, "sample rate of 'audio' is not known; give it with --rate"),
-        ({"clip": [b"a"]}, {}, r"cannot tell which .*\(columns: clip\); name it with --column"),
-        ({"audio_a": [b"a"], "audio_b": [b"a"]}, {}, "cannot tell which column"),
+        (
+            {"clip": [b"a"]},
+            {},
+            r"cannot find the column .*\(columns: clip\); name it with --column",
+        ),
+        ({"audio_a": [b"a"], "audio_b": [b"a"]}, {}, "cannot find the column"),
         ({"audio_8khz": [b"a"]}, {"column": "audio_8kh"}, "did you mean 'audio_8khz'"),
         ({"audio_8khz": [[1, 2]]}, {}, "holds int64, not sound samples"),
         ({"audio_8khz": [1.0]}, {}, "is double; sounds are bytes of files, paths, or lists"),

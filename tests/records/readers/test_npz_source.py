@@ -124,11 +124,11 @@ def test_no_time_stamps(tmp_path, write, list_table):
 class TestMistakes:
     def test_objects(self, tmp_path):
         np.savez(tmp_path / "t.npz", a=np.array(["a", None], dtype=object), allow_pickle=True)
-        assert "'a' holds Python objects" in said(tmp_path / "t.npz")
+        assert "'a' has Python objects" in said(tmp_path / "t.npz")
 
     def test_lengths(self, tmp_path):
         np.savez(tmp_path / "t.npz", x=np.zeros((3, 2)), y=np.zeros(4))
-        assert "'y' has 4 rows where 'x' has 3" in said(tmp_path / "t.npz")
+        assert "'y' has 4 rows, but 'x' has 3" in said(tmp_path / "t.npz")
 
     @pytest.mark.parametrize(
         "array", [np.zeros((2, 2, 2)), np.float32(1), np.zeros(2, complex), np.array([["a"]])]

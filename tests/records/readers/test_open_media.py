@@ -33,7 +33,7 @@ def test_by_what_is_there():
     ("path", "options", "told"),
     [
         ("sounds", {"column": "c"}, "is a folder and has no column 'c'"),
-        ("list.parquet", {"pattern": "{a}"}, "--pattern reads the names of files in a folder"),
+        ("list.parquet", {"pattern": "{a}"}, "--pattern reads file names in a folder"),
         ("sound", {}, "no such file or folder: sound; did you mean 'sounds'?"),
         ("no/where", {}, "no such file or folder: no/where"),
         ("lits.parquet", {}, "no such file or folder: lits.parquet; did you mean 'list.parquet'"),

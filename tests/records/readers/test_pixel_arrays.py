@@ -57,15 +57,15 @@ def test_the_stamp_tells_the_column(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "kind", "column", "told"),
     [
-        ({"a": GREY}, "sound", None, "an npz holds images or clips, no sound"),
+        ({"a": GREY}, "sound", None, "an npz has images or clips, not sounds"),
         ({"a": GREY}, "image", "b", "array 'b' is not in"),
-        ({"a": GREY, "b": GREY}, "image", None, "cannot tell which array holds the images"),
-        ({"a": np.zeros(4)}, "clip", None, "cannot tell which array holds the clips"),
+        ({"a": GREY, "b": GREY}, "image", None, "cannot find the array with the images"),
+        ({"a": np.zeros(4)}, "clip", None, "cannot find the array with the clips"),
         ({"a": GREY.astype(float)}, "image", "a", "is float64 in 3 dimensions"),
         ({"a": CLIPS}, "image", "a", "is uint8 in 5 dimensions"),
         ({"a": COLOUR[..., :2]}, "image", None, "has 2 colours, not 3"),
         ({"a": GREY[:0]}, "image", None, "has no rows"),
-        ({"a": np.array([{}], object)}, "image", None, "holds Python objects"),
+        ({"a": np.array([{}], object)}, "image", None, "has Python objects"),
     ],
 )
 def test_mistakes(tmp_path, arrays, kind, column, told):

@@ -1,4 +1,4 @@
-"""Worlds made to order, in which what each attribute does to a record is known."""
+"""Generated worlds, in which the effect of each attribute on a record is known."""
 
 from withhold.datasets.worlds.gaussian import (
     World,

@@ -1,10 +1,10 @@
-"""Gaussian worlds of known Bayes accuracy: no attacker can beat it, and a good one meets it.
+"""Gaussian worlds with known Bayes accuracy: no attacker can beat it, and a good one reaches it.
 
-In each the attributes move x along a few random orthonormal axes, and x carries unit Gaussian
-noise everywhere. Labels are not drawn but dealt: in each split every class (or cell of classes)
-has its expected count, to the nearest record, in random order. Given its label a record is drawn
-alone, so the accuracy of any fixed rule keeps its expectation and only loses variance; where the
-count does not divide evenly the priors move by less than one record a class and split.
+The attributes move x along a few random orthonormal axes, and x has unit Gaussian noise everywhere.
+Labels are not drawn but dealt: in each split every class (or cell of classes) has its expected
+count, to the nearest record, in random order. Given its label, each record is drawn independently.
+So the accuracy of any fixed rule keeps its expectation and only loses variance. If the count does
+not divide evenly, the priors change by less than one record per class and split.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Labels = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class World:
-    """Records, their labels, and the best accuracy anyone can reach."""
+    """Records, their labels, and the best possible accuracy."""
 
     x: npt.NDArray[np.float32]  # (n, d)
     attributes: pa.Table  # string columns, `split` (train, val, test: 60, 20, 20 %) among them
     bayes: dict[str, float]  # Bayes accuracy of each attribute given x
-    axes: Array  # (k, d), orthonormal: where the attributes live; everything else is noise
-    # the class the Bayes rule names for each record (n,), as its place among the sorted classes
+    axes: Array  # (k, d), orthonormal: the axes of the attributes; everything else is noise
+    # the prediction of the Bayes rule for each record (n,), as an index into the sorted classes
     guess: dict[str, Labels] = field(default_factory=dict)
 
 
@@ -47,7 +47,7 @@ def two_attributes(
     """Binary `secret` and `useful`, each ±separation along its own axis.
 
     With labels S, U in ±1 and P(S = U) = (1 + correlation) / 2, x = s S a_1 + u U a_2 + N(0, I).
-    Independent labels give Φ(s) and Φ(u); for the rest see `paired_accuracy`.
+    Independent labels give accuracies Φ(s) and Φ(u); see `paired_accuracy` for correlated ones.
     """
     check_size(n, d, least=2)
     check_separation(separation_suppress)
@@ -80,11 +80,11 @@ def paired_accuracy(own: float, other: float, correlation: float) -> float:
 
         g(t) = log[(p e^{ut} + q e^{-ut}) / (q e^{ut} + p e^{-ut})],      u = other,
 
-    and the rule S = sign(2 own x_1 + g(x_2)) is right, by symmetry whatever S, with probability
+    and the rule S = sign(2 own x_1 + g(x_2)) is right, by symmetry for either S, with probability
 
         ∫ [p φ(t - u) + q φ(t + u)] Φ(own + g(t) / (2 own)) dt,
 
-    an integral in one dimension, done to 1e-10. correlation 0 gives Φ(own), ±1 gives
+    an integral in one dimension, computed to 1e-10. correlation 0 gives Φ(own), ±1 gives
     Φ(√(own² + other²)), and own = 0 gives 1/2 + |correlation| (Φ(other) - 1/2).
     """
     p, q = (1 + correlation) / 2, (1 - correlation) / 2
@@ -96,7 +96,7 @@ def paired_accuracy(own: float, other: float, correlation: float) -> float:
         return below(math.hypot(own, other))
 
     def right(t: float) -> float:
-        swap = math.exp(-2 * other * abs(t))  # g is odd, and this way nothing overflows
+        swap = math.exp(-2 * other * abs(t))  # g is odd; this form cannot overflow
         odds = math.log((p + q * swap) / (q + p * swap)) * math.copysign(1, t)
         density = p * _density(t - other) + q * _density(t + other)
         return density * below(own + odds / (2 * own))
@@ -108,7 +108,7 @@ def many_classes(n: int, d: int, classes: int, *, separation: float, seed: int =
     """One attribute `label`, class c with mean separation · a_c.
 
     Covariances and priors are equal, so the Bayes rule is the largest of the k coordinates. The
-    true one is t with density φ(t - s), each of the others is below it with probability Φ(t):
+    true one is t with density φ(t - s), and each other one is below it with probability Φ(t):
     accuracy = ∫ φ(t - s) Φ(t)^{k-1} dt. Two classes give Φ(s / √2).
     """
     _check_classes(n, d, classes)
@@ -125,7 +125,7 @@ def many_classes(n: int, d: int, classes: int, *, separation: float, seed: int =
 
 
 def no_leak(n: int, d: int, classes: int, seed: int = 0) -> World:
-    """The 0 % control: `label` is independent of x, so the largest class's share is the best."""
+    """The 0 % control: `label` is independent of x. The majority class is the best guess."""
     _check_classes(n, d, classes)
     rng = np.random.default_rng(seed)
     label, split = deal(n, np.full(classes, 1 / classes), rng)
@@ -136,8 +136,8 @@ def no_leak(n: int, d: int, classes: int, seed: int = 0) -> World:
 def full_leak(n: int, d: int, classes: int, seed: int = 0) -> World:
     """The 100 % control: the largest coordinate along the axes is `label`, with a margin of 2.
 
-    Along the axes the noise is uniform in ±1 about means 4 a_c, and not Gaussian: a Gaussian
-    leaves every label possible, and the Bayes accuracy would only be near one.
+    Along the axes the noise is uniform in ±1 about means 4 a_c. With Gaussian noise every label
+    would stay possible, and the Bayes accuracy would only be close to 1.
     """
     _check_classes(n, d, classes)
     rng = np.random.default_rng(seed)
@@ -152,8 +152,8 @@ def xor(n: int, d: int, *, separation: float, seed: int = 0) -> World:
     """`label` is whether the signs along two axes differ; no linear probe sees anything.
 
     x = s A a_1 + s B a_2 + N(0, I) with A, B in ±1 and label = [A ≠ B]. The log odds are
-    log cosh s(x_1 - x_2) - log cosh s(x_1 + x_2), so the Bayes rule is x_1 x_2 < 0: right where
-    both signs are read rightly or both wrongly, Φ(s)² + (1 - Φ(s))².
+    log cosh s(x_1 - x_2) - log cosh s(x_1 + x_2), so the Bayes rule is x_1 x_2 < 0. It is right if
+    both signs are read correctly or both wrongly: Φ(s)² + (1 - Φ(s))².
     """
     check_size(n, d, least=2)
     check_separation(separation)
@@ -179,17 +179,17 @@ def below(t: float) -> float:
 def _integral(
     function: Callable[[float], float], low: float, high: float, *, points: list[float]
 ) -> float:
-    """Adaptive quadrature, told where the function bends."""
-    from scipy.integrate import quad  # half a second to import, and few need it
+    """Adaptive quadrature with break points."""
+    from scipy.integrate import quad  # half a second to import, and rarely needed
 
     return float(quad(function, low, high, points=points, epsabs=1e-10, limit=400)[0])
 
 
 def deal(n: int, shares: Array, rng: np.random.Generator) -> tuple[Labels, list[str]]:
-    """Class of each record, its expected count in every split, and the split; random order.
+    """The class and the split of each record, in random order, with expected counts per split.
 
-    Dealt within splits, not over all: else the classes rare in train are common in test, and a
-    probe that learns nothing scores below chance.
+    Classes are dealt within each split. Otherwise classes that are rare in train would be common in
+    test, and a probe that learns nothing would score below chance.
     """
     train, val = round(0.6 * n), round(0.2 * n)
     edges = np.rint(np.cumsum(shares)[:-1, None] * [train, val, n - train - val]).astype(np.int64)
@@ -207,7 +207,7 @@ def deal(n: int, shares: Array, rng: np.random.Generator) -> tuple[Labels, list[
 def rotation(d: int, rng: np.random.Generator) -> Array:
     """Orthonormal columns (d, d), drawn uniformly."""
     basis, upper = np.linalg.qr(rng.standard_normal((d, d)))
-    turned: Array = basis * np.sign(np.diag(upper))  # else QR's directions are not uniform
+    turned: Array = basis * np.sign(np.diag(upper))  # otherwise QR is not uniform
     return turned
 
 
@@ -236,7 +236,7 @@ def check_size(n: int, d: int, *, least: int) -> None:
     if n < 10:
         raise UserError(f"n must be at least 10 records, not {n}")
     if d < least:
-        raise UserError(f"d must be at least {least} here, one dimension an axis, not {d}")
+        raise UserError(f"d must be at least {least} here, one dimension per axis, not {d}")
 
 
 def _check_classes(n: int, d: int, classes: int) -> None:
@@ -245,7 +245,7 @@ def _check_classes(n: int, d: int, classes: int) -> None:
     check_size(n, d, least=classes)
     if round(0.2 * n) < classes:
         raise UserError(
-            f"n = {n} is too few for {classes} classes in every split; 5 a class or more"
+            f"n = {n} is too few for {classes} classes in every split; give 5 or more per class"
         )
 
 

@@ -1,8 +1,8 @@
-"""Releases with one planted leak each, beside their originals: what an audit of a file must find.
+"""Releases with one planted leak each, with their originals, for an audit of a file to find.
 
-In every one the features of the release are noise to whoever looks at them in the usual way. Each
-knows its Bayes accuracy: what the best attacker who has the whole file reads of the records that
-the leak is about. A share `flip` of what leaks is wrong, so that no accuracy is 1 by accident.
+In each release the features look like noise to a usual attacker. The Bayes accuracy is known: how
+often the best attacker with the whole file is right about the records that leak. A share `flip` of
+what leaks is wrong, so that no accuracy is 1 by accident.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _FLIP = 0.05
 
 @dataclass(frozen=True)
 class LeakyRelease:
-    """An original (x, `label` and `split`), and what is released of it, row by row."""
+    """An original (x, `label` and `split`) and its release, row by row."""
 
     original: npt.NDArray[np.float32]  # (n, d)
     attributes: pa.Table  # `label`, `split`
-    release: Array  # (n, d) float64; float32 values but where the leak is below float32
+    release: Array  # (n, d) float64; float32 values unless the leak is below float32
     columns: pa.Table | None  # released beside the features
     bayes: float
-    found_by: str  # the tier of an audit that is made for it
+    found_by: str  # the tier of an audit that should find it
 
 
 def _leaky(make: Callable[..., LeakyRelease]) -> Callable[..., LeakyRelease]:
@@ -39,7 +39,7 @@ def _leaky(make: Callable[..., LeakyRelease]) -> Callable[..., LeakyRelease]:
 
 @_leaky
 def sorted_rows(n: int = 4000, *, d: int = 16, flip: float = _FLIP, seed: int = 0) -> LeakyRelease:
-    """Rows leave sorted by the label: the place in the file tells it, but for `flip`."""
+    """Rows are sorted by the label, so the position in the file reveals it, except for `flip`."""
     rng, label, split = _dealt(n, d, seed)
     shown = label ^ (rng.random(n) < flip)
     rows = np.argsort(shown, kind="stable")
@@ -49,7 +49,7 @@ def sorted_rows(n: int = 4000, *, d: int = 16, flip: float = _FLIP, seed: int = 
 
 @_leaky
 def extra_column(n: int = 4000, *, d: int = 16, flip: float = 0.2, seed: int = 0) -> LeakyRelease:
-    """A column `device` says the label, but for `flip`."""
+    """A column `device` reveals the label, except for `flip`."""
     rng, label, split = _dealt(n, d, seed)
     device = np.where(rng.random(n) < flip, 1 - label, label)
     columns = pa.table({"device": [f"model {7 + 3 * v}" for v in device.tolist()]})
@@ -58,7 +58,7 @@ def extra_column(n: int = 4000, *, d: int = 16, flip: float = 0.2, seed: int = 0
 
 @_leaky
 def renamed_copy(n: int = 4000, *, d: int = 16, seed: int = 0) -> LeakyRelease:
-    """A column of numbers is the label under another name."""
+    """A column of numbers equals the label under another name."""
     rng, label, split = _dealt(n, d, seed)
     columns = pa.table({"q7": (4.5 - 3.25 * label).tolist()})
     return _release(label, split, _noise(rng, n, d), columns, 1.0, "column", rng)
@@ -68,9 +68,9 @@ def renamed_copy(n: int = 4000, *, d: int = 16, seed: int = 0) -> LeakyRelease:
 def xor_of_columns(
     n: int = 4000, *, d: int = 16, others: int = 10, flip: float = _FLIP, seed: int = 0
 ) -> LeakyRelease:
-    """Two columns that tell nothing each are equal where the label is 0, but for `flip`.
+    """Two columns that reveal nothing alone are equal if the label is 0, except for `flip`.
 
-    They are the last of `others` columns of coins.
+    They are the last of `others` random binary columns.
     """
     rng, label, split = _dealt(n, d, seed)
     shown = label ^ (rng.random(n) < flip)
@@ -84,7 +84,7 @@ def xor_of_columns(
 def below_float32(
     n: int = 4000, *, d: int = 16, flip: float = _FLIP, seed: int = 0
 ) -> LeakyRelease:
-    """The float64 remainder of one feature says the label: a quarter of the last place."""
+    """The float64 remainder of one feature reveals the label: a quarter of the last float32 bit."""
     rng, label, split = _dealt(n, d, seed)
     x = _noise(rng, n, d)
     shown = label ^ (rng.random(n) < flip)
@@ -96,7 +96,7 @@ def below_float32(
 def untouched_train(
     n: int = 4000, *, d: int = 16, separation: float = 2.0, seed: int = 0
 ) -> LeakyRelease:
-    """Train and val rows leave as they are, x = s L a + N(0, I); test rows are noise."""
+    """Train and val rows are released unchanged, x = s L a + N(0, I); test rows are noise."""
     rng, label, split = _dealt(n, d, seed)
     original = _original(label, d, separation, rng)
     test = np.array(split) == "test"
@@ -107,7 +107,7 @@ def untouched_train(
 
 @_leaky
 def mantissa_bit(n: int = 4000, *, d: int = 16, flip: float = _FLIP, seed: int = 0) -> LeakyRelease:
-    """The last bit of one float32 feature says the label, but for `flip`."""
+    """The last bit of one float32 feature reveals the label, except for `flip`."""
     rng, label, split = _dealt(n, d, seed)
     x = _noise(rng, n, d).astype(np.float32)
     shown = (label ^ (rng.random(n) < flip)).astype(np.uint32)
@@ -120,7 +120,7 @@ def mantissa_bit(n: int = 4000, *, d: int = 16, flip: float = _FLIP, seed: int =
 def sawtooth(
     n: int = 4000, *, d: int = 16, periods: int = 400, flip: float = _FLIP, seed: int = 0
 ) -> LeakyRelease:
-    """The label is which half of a period one uniform feature falls in, of many periods."""
+    """The label is the half of a period in which a uniform feature lies, of many periods."""
     rng, label, split = _dealt(n, d, seed)
     x = _noise(rng, n, d)
     shown = label ^ (rng.random(n) < flip)
@@ -133,7 +133,7 @@ def sawtooth(
 def parity_of_five(
     n: int = 4000, *, d: int = 16, flip: float = _FLIP, seed: int = 0
 ) -> LeakyRelease:
-    """The label is the parity of the signs of five features; any four say nothing."""
+    """The label is the parity of the signs of five features; any four reveal nothing."""
     rng, label, split = _dealt(n, d, seed)
     x = _noise(rng, n, d)
     shown = label ^ (rng.random(n) < flip)
@@ -143,9 +143,9 @@ def parity_of_five(
 
 @_leaky
 def one_percent(n: int = 4000, *, d: int = 16, share: float = 0.01, seed: int = 0) -> LeakyRelease:
-    """A share of the records, far out on one feature, shows the label on another; the rest nothing.
+    """A share of the records, extreme in one feature, shows the label in another; the rest do not.
 
-    Bayes is of all records: 1/2 + share/2.
+    The Bayes accuracy is over all records: 1/2 + share/2.
     """
     rng, label, split = _dealt(n, d, seed)
     x = _noise(rng, n, d)
@@ -159,7 +159,7 @@ def one_percent(n: int = 4000, *, d: int = 16, share: float = 0.01, seed: int = 
 def one_percent_turned(
     n: int = 4000, *, d: int = 16, share: float = 0.01, seed: int = 0
 ) -> LeakyRelease:
-    """The same on random axes and not so far out: harder than the search for slices can follow."""
+    """The same on random axes and less extreme: the search for slices does not find it."""
     made = one_percent(n, d=d, share=share, seed=seed)
     rng = np.random.default_rng([seed, 1])
     x = made.release.copy()
@@ -170,7 +170,7 @@ def one_percent_turned(
 
 
 def harmless(n: int = 1000, *, d: int = 8, seed: int = 0) -> LeakyRelease:
-    """No leak: noise, and columns that have nothing to do with the label."""
+    """No leak: noise, and columns that are independent of the label."""
     rng, label, split = _dealt(n, d, seed)
     columns = pa.table(
         {
@@ -193,7 +193,7 @@ def _dealt(n: int, d: int, seed: int) -> tuple[np.random.Generator, Labels, list
 
 
 def _noise(rng: np.random.Generator, n: int, d: int) -> Array:
-    """N(0, 1), with values that float32 holds."""
+    """N(0, 1), rounded to float32."""
     return rng.standard_normal((n, d)).astype(np.float32).astype(np.float64)
 
 

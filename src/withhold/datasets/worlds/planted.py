@@ -1,13 +1,13 @@
-"""Worlds with one planted leak each: what an audit must find, and how much of it there is.
+"""Worlds with one planted leak each, which an audit must find.
 
-Each hides a binary `label` in another way, and knows its Bayes accuracy and what the Bayes rule
-says of every record (`World.guess`), so that an attacker can be compared with the best possible
-one on the very same records. Called without arguments a world has a size and a difficulty at
-which a good attacker gets nearly all there is, and a wrong one nothing.
+Each world hides a binary `label` in a different way. Its Bayes accuracy is known, and so is the
+prediction of the Bayes rule for every record (`World.guess`), so an attacker can be compared with
+the best possible one on the same records. With default arguments, a good attacker gets close to the
+Bayes accuracy, and an unsuited one gets nothing.
 
-Labels are dealt as in `gaussian`, and so is the noise on them where a leak has any; with L = ±1
-for label 1 and 0 each record is then drawn given its label. Everything not said to leak is
-N(0, 1). The leak is on random axes, except where it is said to be on features as they are.
+Labels, and noise on labels, are dealt as in `gaussian`. Let L be 1 for label 1 and -1 for label 0;
+each record is then drawn given its label. Everything that does not leak is N(0, 1). The leak is
+along random axes, unless the world says that it is in single features.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _planted(make: _Make) -> _Make:
 
 @_planted
 def linear(n: int = 12_000, *, d: int = 12, separation: float = 1.2, seed: int = 0) -> World:
-    """The label moves the mean: x = s L a + N(0, I), read with accuracy Φ(s) by the sign on a."""
+    """The label moves the mean: x = s L a + N(0, I). The sign along a has accuracy Φ(s)."""
     check_size(n, d, least=1)
     check_separation(separation)
     rng = np.random.default_rng(seed)
@@ -59,7 +59,7 @@ def linear(n: int = 12_000, *, d: int = 12, separation: float = 1.2, seed: int =
 
 @_planted
 def xor(n: int = 12_000, *, d: int = 12, separation: float = 1.8, seed: int = 0) -> World:
-    """The label is whether the signs along two axes differ: `gaussian.xor`, with its guess."""
+    """The label says whether the signs along two axes differ: `gaussian.xor` with its guess."""
     world = gaussian.xor(n, d, separation=separation, seed=seed)
     at = world.x @ world.axes.T
     return replace(world, guess={"label": (at[:, 0] * at[:, 1] < 0).astype(np.int64)})
@@ -67,11 +67,11 @@ def xor(n: int = 12_000, *, d: int = 12, separation: float = 1.8, seed: int = 0)
 
 @_planted
 def parity(n: int = 16_000, *, d: int = 8, separation: float = 2.0, seed: int = 0) -> World:
-    """The label is the parity of three signs, each on a feature of its own, as it is.
+    """The label is the parity of three signs, each in its own feature.
 
     x_j = s A_j + N(0, 1) with A_1 A_2 A_3 = L; any two of the signs are independent of L. As
     E[L | x] = tanh(s x_1) tanh(s x_2) tanh(s x_3), the Bayes rule is the sign of x_1 x_2 x_3,
-    right where an even number of the three is misread: (1 + (2 Φ(s) - 1)³) / 2.
+    right if an even number of the three is misread: (1 + (2 Φ(s) - 1)³) / 2.
     """
     check_size(n, d, least=3)
     check_separation(separation)
@@ -88,12 +88,12 @@ def parity(n: int = 16_000, *, d: int = 8, separation: float = 2.0, seed: int = 
 def product(
     n: int = 20_000, *, d: int = 8, gap: float = 0.2, flip: float = 0.1, seed: int = 0
 ) -> World:
-    """The label is the sign of the product of two coordinates; neither tells anything alone.
+    """The label is the sign of the product of two coordinates; neither reveals anything alone.
 
-    x_1 and x_2 are N(0, 1) moved away from 0 by `gap`, independent and the same whatever the
-    label. They are no clusters as in `xor`, and what is unsure is not x: a share `flip` of the
-    labels is turned over, so the Bayes accuracy is 1 - flip. Without a gap a boundary that is
-    off by ε misreads about ε log(1/ε) of the records, and no attacker learns it from so few.
+    x_1 and x_2 are N(0, 1) moved away from 0 by `gap`, independent, with the same distribution for
+    both labels. Unlike in `xor` they have no clusters, and the noise is not in x: a share `flip` of
+    the labels is inverted, so the Bayes accuracy is 1 - flip. Without a gap, a boundary that is off
+    by ε misreads about ε log(1/ε) of the records, and no attacker learns it from so few.
     """
     check_size(n, d, least=2)
     _check_flip(flip)
@@ -111,7 +111,7 @@ def product(
 def norm(
     n: int = 12_000, *, d: int = 8, separation: float = 0.4, spread: float = 0.3, seed: int = 0
 ) -> World:
-    """The label moves the length of x and nothing else; its direction is uniform.
+    """The label changes only the length of x; its direction is uniform.
 
     log(|x| / √d) ~ N(δ L, τ²) with δ = separation, τ = spread: accuracy Φ(δ / τ), by |x|² > d.
     """
@@ -136,12 +136,12 @@ def subgroup(
     separation: float = 2.0,
     seed: int = 0,
 ) -> World:
-    """Only a rare group of records shows the label; of all others the majority is the best guess.
+    """Only a rare group of records shows the label; elsewhere the majority is the best guess.
 
-    The first axis tells the group without a mistake: uniform in ±√3 about 0, and about 6 in the
-    group. The second is N(s A, 1), A = ±1, where A = L in the group and says nothing elsewhere.
-    Labels are 1 with probability `majority` outside and in halves inside, so the Bayes rule is 1
-    outside and the sign on the second axis inside, (1 - share) majority + share Φ(s).
+    The first axis identifies the group exactly: it is uniform in ±√3 about 6 in the group, and
+    about 0 elsewhere. The second is N(s A, 1), A = ±1, with A = L in the group and A random
+    elsewhere. Labels are 1 with probability `majority` outside and 1/2 inside. So the Bayes rule is
+    1 outside and the sign on the second axis inside: (1 - share) majority + share Φ(s).
     """
     check_size(n, d, least=2)
     check_separation(separation)
@@ -170,12 +170,12 @@ def subgroup(
 def sine(
     n: int = 20_000, *, d: int = 8, periods: int = 4, flip: float = 0.1, seed: int = 0
 ) -> World:
-    """The label is the sign of a fast sine of one feature, as it is.
+    """The label is the sign of a fast sine of one feature.
 
-    x_1 is uniform in ±√3, where the sine has `periods` periods, begun a quarter of one on: even
-    in x_1, it leaves both classes the same mean. A share `flip` of the labels is turned over, so
-    the Bayes accuracy is 1 - flip. Trees that cut a feature into 255 bins misread about half a
-    bin a period, 0.2 % of the records: the periods cannot be many.
+    x_1 is uniform in ±√3, where the sine has `periods` periods, shifted by a quarter of a period.
+    It is even in x_1, so both classes have the same mean. A share `flip` of the labels is inverted,
+    so the Bayes accuracy is 1 - flip. Trees that cut a feature into 255 bins misread about half a
+    bin per period, 0.2 % of the records, so there cannot be many periods.
     """
     check_size(n, d, least=1)
     _check_flip(flip)
@@ -191,10 +191,10 @@ def sine(
 
 @_planted
 def variance(n: int = 16_000, *, d: int = 8, ratio: float = 5.0, seed: int = 0) -> World:
-    """The label is in the variance along one axis; the mean is the same.
+    """The label changes the variance along one axis; the mean is the same.
 
     x_1 ~ N(0, σ²), with σ = 1/√r for label 0 and √r for 1, r = ratio. The densities cross where
-    x_1² = t² = 2 r log r / (r² - 1), outside of which the Bayes rule says 1:
+    x_1² = t² = 2 r log r / (r² - 1); beyond that the Bayes rule says 1:
     accuracy Φ(t √r) - 1/2 + Φ(-t / √r).
     """
     check_size(n, d, least=1)
@@ -213,11 +213,11 @@ def variance(n: int = 16_000, *, d: int = 8, ratio: float = 5.0, seed: int = 0) 
 def identity(
     n: int = 20_000, *, d: int = 8, people: int = 100, flip: float = 0.1, seed: int = 0
 ) -> World:
-    """The label is a hash of who it is: nothing that people share tells it.
+    """The label is a hash of the person: nothing that people share reveals it.
 
-    Each person is a ball about a centre drawn from N(0, I), too small for any two to touch, and
-    everyone has equally many records. The half of the people whose names hash lowest have label
-    1; a share `flip` of each one's labels is turned over, so the Bayes accuracy is 1 - flip.
+    Each person is a ball about a centre drawn from N(0, I), so small that no two touch. Everyone
+    has the same number of records. The half of the people with the lowest hashes have label 1. A
+    share `flip` of the labels of each person is inverted, so the Bayes accuracy is 1 - flip.
     """
     check_size(n, d, least=1)
     _check_flip(flip)
@@ -226,7 +226,7 @@ def identity(
     if round(0.2 * n) < people:
         raise UserError(f"n = {n} is too few for {people} people in every split; 5 each or more")
     rng = np.random.default_rng(seed)
-    # dealt in the order of the hashes, so that each label too has its count to the record
+    # dealt in the order of the hashes, so that each label has its exact count as well
     hashed = sorted(range(people), key=lambda who: sha256(f"{seed}/{who}".encode()).digest())
     rank, turned, split = _deal_flips(n, people, flip, rng)
     bit = (rank < people // 2).astype(np.int64)
@@ -239,10 +239,10 @@ def identity(
 
 @_planted
 def pairs(n: int = 16_000, *, d: int = 8, correlation: float = 0.9, seed: int = 0) -> World:
-    """The label is in how two features go together, as they are; each alone is N(0, 1).
+    """The label is the sign of the correlation of two features; each alone is N(0, 1).
 
     x_1, x_2 have correlation ρ L, so the log odds are 2 ρ x_1 x_2 / (1 - ρ²) and the Bayes rule
-    is x_1 x_2 > 0. That the two agree in sign has probability 1/2 + arcsin(ρ) / π (Sheppard).
+    is x_1 x_2 > 0. It is right with probability 1/2 + arcsin(ρ) / π (Sheppard).
     """
     check_size(n, d, least=2)
     if not 0 < correlation < 1:
@@ -266,7 +266,7 @@ def _world(
     *,
     turned: bool = True,
 ) -> World:
-    """Coordinates (n, k) on k random axes, or else k random features; the rest is N(0, 1)."""
+    """Coordinates (n, k) on k random axes, or on k random features; the rest is N(0, 1)."""
     n, k = at.shape
     x = np.concatenate([at, rng.standard_normal((n, d - k))], axis=1)
     basis = rotation(d, rng) if turned else np.eye(d)[:, rng.permutation(d)]
@@ -283,10 +283,10 @@ def _world(
 def _deal_flips(
     n: int, cells: int, flip: float, rng: np.random.Generator
 ) -> tuple[Labels, Labels, list[str]]:
-    """Equal cells, and for a share `flip` of each whether (1 or 0) its label is turned over.
+    """The cell of each record, and whether (1 or 0) its label is inverted: a share `flip` of each.
 
-    Those left come before those turned: with the two side by side in every cell the rounding of
-    many small cells would all go one way, and the share flipped would not be the one promised.
+    All unflipped cells are dealt before all flipped ones. If the two were side by side in every
+    cell, the rounding of many small cells would go one way, and the share would not be `flip`.
     """
     both, split = deal(n, np.repeat([(1 - flip) / cells, flip / cells], cells), rng)
     return both % cells, both // cells, split

@@ -1,7 +1,7 @@
 """A small source-filter speech synthesiser: ten digit-like words as targets, rendered to waveforms.
 
 Speech is a source (glottal pulses, breath) through a filter (the resonances of the vocal tract),
-plus the hiss of fricatives and bursts, which arises at a constriction and has its own filter:
+plus the hiss of fricatives and bursts, which comes from a constriction and has its own filter:
 
     y = sum over frames j of  IFFT[ v_j E_j / A_j  +  n_j W_j / C_j ]        (overlap-add)
 
@@ -29,7 +29,7 @@ FOURTH = 3450.0  # Hz; the fourth formant depends little on the word and much on
 
 @dataclass(frozen=True)
 class Phone:
-    """One stretch of a word: the targets of its articulation, in Hz for a 17.5 cm tract."""
+    """One segment of a word: the targets of its articulation, in Hz for a 17.5 cm tract."""
 
     ms: float
     formants: tuple[float, float, float]
@@ -85,7 +85,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Targets:
-    """The targets of b takes of one word in each of its k stretches, rests included."""
+    """The targets of b takes of one word in each of its k segments, including rests."""
 
     seconds: Array  # (b, k)
     formants: Array  # (b, k, 4), Hz
@@ -106,7 +106,7 @@ def render(
 ) -> list[Array]:
     """Waveforms of b takes by one speaker, of any loudness.
 
-    noise: white noise of each take, at least ``targets.lengths(rate)`` long. It is passed in, so
+    noise: white noise of each take, at least ``targets.lengths(rate)`` long. It is an argument, so
     that a take does not depend on the others rendered with it.
     breath: share of the source's power that is aspiration. tilt: the glottal pole, in 0..1.
     """
@@ -138,12 +138,12 @@ def render(
 
 
 class _Tracks:
-    """Targets per stretch to values per frame."""
+    """Turns targets per segment into values per frame."""
 
     def __init__(self, targets: Targets, *, frames: int, hop: float) -> None:
         ends = np.cumsum(targets.seconds, axis=1)[:, None, :-1]
         stretch = (np.arange(frames)[None, :, None] * hop >= ends).sum(axis=-1)
-        # takes (b, k, ...) to (b, frames, ...): each frame gets the value of its stretch
+        # (b, k, ...) to (b, frames, ...): each frame gets the value of its segment
         self.index = (np.arange(len(stretch))[:, None], stretch)
 
     def smooth(self, values: Array, taps: int) -> Array:
@@ -167,7 +167,7 @@ def _glottis(pitch: Array, white: Array, breath: float, rate: int) -> Array:
     strength = (1 + 0.06 * white[row, at]) / np.sqrt(step[row, at])
     pulses = np.zeros_like(pitch)
     pulses[row, at] += strength * (1 - late)
-    pulses[row, at - 1] += strength * late  # on two samples, or the pitch is quantised
+    pulses[row, at - 1] += strength * late  # on two samples, otherwise the pitch is quantised
     bright = white.copy()
     bright[:, 1:] -= 0.9 * white[:, :-1]  # breath has less tilt than the pulses
     swell = 0.2 + 0.8 * np.abs(2 * (phase - whole) - 1)

@@ -16,7 +16,7 @@ from withhold.core.errors import UserError
 from withhold.datasets.worlds.synthesiser import FOURTH, PHONES, WORDS, Array, Targets, render
 
 GENDERS = ("female", "male")
-NEUTRAL_TRACT = 17.5  # cm, the length of tract that the phones are given for
+NEUTRAL_TRACT = 17.5  # cm, the length of the tract to which the phones refer
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Accent:
     setting: tuple[float, float, float]  # for every phone: the posture of lips and jaw
     shifts: dict[str, tuple[float, float, float]]  # for some phones in addition
     vowels: float  # factor on the length of vowels
-    last: float  # factor on the length of the last stretch
+    last: float  # factor on the length of the last segment
     fall: float  # how far the pitch falls over a word, as a share
 
 
@@ -106,7 +106,7 @@ class Person:
 
 
 def cast(speakers: int, seed: int) -> list[Person]:
-    """The people: of every two one is a woman, and every six have each accent of each gender.
+    """The people: one of every two is a woman; every six have each accent with each gender.
 
     They are drawn six at a time, so that the first speakers do not depend on their number.
     """
@@ -143,7 +143,7 @@ def _person(gender: str, accent: str, number: int, seed: int) -> Person:
 def say(
     person: Person, digit: str, takes: list[np.random.Generator], rate: int
 ) -> list[npt.NDArray[np.float32]]:
-    """One person says one digit, once for each generator; it makes all variation of that take."""
+    """One person says one digit, once per generator, which makes all variation of that take."""
     names = WORDS[digit]
     phones = [PHONES[name] for name in names]
     accent = ACCENTS[person.accent]

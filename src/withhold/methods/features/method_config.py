@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class MethodConfig(BaseModel):
-    """Settings that cannot change after a fit has read them; an unknown name is refused."""
+    """Settings that cannot be changed. An unknown name is refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -14,7 +14,7 @@ from withhold.methods.saved import SpaceSettings, network_of, network_state, spa
 
 
 class SpaceNetworkModifier(FeatureModifier):
-    """How such a modifier is saved and loaded; subclasses say what the network computes."""
+    """Saves and loads such a modifier; subclasses define what the network computes."""
 
     inputs: ClassVar[int] = 1  # width of the network's input, in dimensions of the space
 

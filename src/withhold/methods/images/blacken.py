@@ -1,4 +1,4 @@
-"""`blacken`: the faces, or a share of their boxes, set to zero (MaSS, Table 5; SPAct)."""
+"""`blacken`: faces, or a share of their boxes, become black (MaSS, Table 5; SPAct)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from withhold.records.samples import ByteArray
 
 
 class BlackenConfig(ImageConfig):
-    """Where; unlike the others on faces, since nothing is left of a whole image."""
+    """Settings. The default region is faces: a black image would keep nothing."""
 
     region: Where = Field("faces", description="the whole image, or the faces found in it")
 

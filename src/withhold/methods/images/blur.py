@@ -1,4 +1,4 @@
-"""`blur`: a Gaussian blur (MaSS, Table 5; SPAct's baselines, which blur what a detector boxes)."""
+"""`blur`: a Gaussian blur (MaSS, Table 5; SPAct's baselines, which blur detected boxes)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from withhold.records.samples import ByteArray
 
 def _odd(value: int) -> int:
     if value % 2 == 0:
-        raise ValueError(f"a kernel has an odd number of pixels, not {value}")
+        raise ValueError(f"a kernel must have an odd number of pixels, not {value}")
     return value
 
 
@@ -31,7 +31,7 @@ class BlurConfig(ImageConfig):
 
 @media_filter
 class BlurModifier(ImageModifier[BlurConfig]):
-    """The image under a Gaussian of `kernel` pixels."""
+    """The image, blurred by a Gaussian of `kernel` pixels."""
 
     method = "blur"
     config_type = BlurConfig

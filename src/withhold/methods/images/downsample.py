@@ -15,12 +15,12 @@ from withhold.records.samples import ByteArray
 class DownsampleConfig(ImageConfig):
     """How many fewer pixels, and where."""
 
-    ratio: float = Field(8.0, ge=1, le=10_000, description="side of the image over the small one's")
+    ratio: float = Field(8.0, ge=1, le=10_000, description="factor by which each side shrinks")
 
 
 @media_filter
 class DownsampleModifier(ImageModifier[DownsampleConfig]):
-    """The image as it looks when it has 1 / ratio of its rows and columns."""
+    """The image, reduced to 1 / ratio of its rows and columns and enlarged again."""
 
     method = "downsample"
     config_type = DownsampleConfig

@@ -14,20 +14,19 @@ from withhold.records.samples import ByteArray, Clip, Picture, Sample
 
 
 class ImageConfig(FilterConfig):
-    """Where it acts."""
+    """Settings of all image filters: the region that they change."""
 
     region: Where = Field("whole", description="the whole image, or the faces found in it")
-    area: float = Field(
-        1.0, gt=0, le=100, description="area that is changed over that of a face's box"
-    )
+    area: float = Field(1.0, gt=0, le=100, description="changed area relative to the box of a face")
     missing: Missing = Field(
-        "whole", description="an image without a face found: change the whole, keep or refuse it"
+        "whole",
+        description="an image without a detected face: change it all, keep it or refuse it",
     )
 
     @model_validator(mode="after")
     def _area_of_something(self) -> Self:
         if self.region == "whole" and self.area != 1:
-            raise ValueError("area is that of a face's box; it needs region: faces")
+            raise ValueError("area is relative to the box of a face; set region: faces")
         return self
 
 
@@ -35,7 +34,7 @@ C = TypeVar("C", bound=ImageConfig)
 
 
 class ImageModifier(FilterModifier[C]):
-    """A filter on an image, or on every frame of a clip alike; faces are tracked through it."""
+    """A filter on an image, or on every frame of a clip; faces are tracked through a clip."""
 
     kinds = ("image", "clip")
 
@@ -50,7 +49,7 @@ class ImageModifier(FilterModifier[C]):
     def _apply(self, sample: Sample) -> Sample:
         if isinstance(sample, Clip):
             return Clip(self._changed(sample.frames), sample.rate)
-        assert isinstance(sample, Picture)  # the only other kind that `apply` lets through
+        assert isinstance(sample, Picture)  # the only other kind that `apply` accepts
         return Picture(self._changed(sample.pixels[None])[0])
 
     def _changed(self, frames: ByteArray) -> ByteArray:
@@ -62,7 +61,7 @@ class ImageModifier(FilterModifier[C]):
 
     @cached_property
     def _region(self) -> Region:
-        """Made when it is first needed: a modifier can be described without loading a network."""
+        """Made on first use, so that describing a modifier loads no network."""
         config = self.config
         faces = self._faces or _face_detector()
         return Region(config.region, config.area, config.missing, faces)

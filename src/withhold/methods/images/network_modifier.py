@@ -1,4 +1,4 @@
-"""A modifier that is one network on an image, of any size."""
+"""A modifier that applies one network to an image of any size."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from withhold.records.samples import Picture, Sample
 
 
 class NetworkModifier(MediaModifier):
-    """x' = f(x): f takes pixels (1, 3, h, w) in [0, 1] and gives as many.
+    """x' = f(x): f takes pixels (1, 3, h, w) in [0, 1] and returns as many.
 
-    One image at a time: what becomes of an image must not depend on the others, and in a batch its
-    last bits would.
+    Images are processed one at a time: in a batch, the last bits of a result would depend on the
+    other images.
     """
 
     kinds = ("image",)
@@ -30,12 +30,12 @@ class NetworkModifier(MediaModifier):
     @classmethod
     @abstractmethod
     def build(cls, settings: dict[str, Any]) -> nn.Module:
-        """The network that `settings` describe, its weights not yet set."""
+        """The network that `settings` describe, before its weights are set."""
 
     def _apply(self, sample: Sample) -> Sample:
-        assert isinstance(sample, Picture)  # the only kind that `apply` lets through
+        assert isinstance(sample, Picture)  # the only kind that `apply` accepts
         with torch.inference_mode():
-            # A copy: torch takes no array that cannot be written to.
+            # A copy: torch needs a writable array.
             x = torch.from_numpy(np.array(sample.pixels)).permute(2, 0, 1)[None] / 255
             made = (255 * self.network(x)[0]).round().clamp(0, 255).to(torch.uint8)
             return Picture(made.permute(1, 2, 0).contiguous().numpy())

@@ -1,4 +1,4 @@
-"""`pixelate`: a mosaic of square means, the newspaper's way to hide a face."""
+"""`pixelate`: a mosaic of square means, as newspapers use to hide a face."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class PixelateConfig(ImageConfig):
     """How many blocks, and where."""
 
     blocks: int = Field(
-        16, ge=1, le=10_000, description="blocks along each side of the image, wherever it acts"
+        16, ge=1, le=10_000, description="blocks along each side of the whole image, for any region"
     )
 
 

@@ -1,4 +1,4 @@
-"""`mask`: one stretch of the waveform taken out (MaSS, Table 6: half of it, with nlpaug)."""
+"""`mask`: one part of the waveform is removed (MaSS, Table 6: half of it, with nlpaug)."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from withhold.records.samples import Sound
 
 
 class MaskConfig(FilterConfig):
-    """How long a stretch, and what comes in its place."""
+    """How long the removed part is, and what replaces it."""
 
-    ratio: float = Field(0.5, ge=0, le=1, description="length of the stretch over the sound's")
+    ratio: float = Field(0.5, ge=0, le=1, description="removed part as a share of the sound")
     with_noise: bool = Field(
-        False, description="whether standard normal noise (as loud as can be) comes in its place"
+        False, description="whether standard normal noise (very loud) replaces it"
     )
 
 
 @media_filter
 class MaskModifier(SoundModifier[MaskConfig]):
-    """The sound without a stretch whose place belongs to it and the key."""
+    """The sound without one part, whose place depends on the sound and the key."""
 
     method = "mask"
     config_type = MaskConfig
-    # The paper names the ratio only; noise in the place of zeros is nlpaug's default.
+    # The paper names only the ratio; noise instead of zeros is the default of nlpaug.
     presets: ClassVar[dict[str, dict[str, Any]]] = {"mass": {"ratio": 0.5, "with_noise": True}}
 
     def change(self, sound: Sound) -> Sound:
-        """Take the stretch out."""
+        """Remove the part."""
         noise = self._normal(sound) if self.config.with_noise else None
         return mask(sound, ratio=self.config.ratio, start=self._uniform(sound), noise=noise)

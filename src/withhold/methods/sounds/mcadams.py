@@ -18,18 +18,19 @@ class McAdamsConfig(FilterConfig):
     """How far the formants move, and the analysis."""
 
     coefficient: Coefficient | tuple[Coefficient, Coefficient] = Field(
-        0.8, description="power of the poles' angles; two for a draw between them for each sound"
+        0.8,
+        description="power of the angles of the poles; two numbers: a draw for each sound",
     )
     order: int = Field(20, ge=2, le=100, description="poles of the linear prediction")
     window: float = Field(0.02, gt=0, le=1, description="length of a frame in seconds")
-    hop: float = Field(0.01, gt=0, le=1, description="from one frame to the next in seconds")
+    hop: float = Field(0.01, gt=0, le=1, description="distance between frames in seconds")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if isinstance(self.coefficient, tuple) and self.coefficient[0] > self.coefficient[1]:
-            raise ValueError("the lower coefficient comes first")
+            raise ValueError("the lower coefficient must come first")
         if self.hop > self.window:
-            raise ValueError("hop is no longer than window")
+            raise ValueError("hop must not be longer than window")
         return self
 
 

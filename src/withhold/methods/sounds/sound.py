@@ -19,16 +19,16 @@ class SoundModifier(FilterModifier[C]):
         """The sound, filtered."""
 
     def _apply(self, sample: Sample) -> Sample:
-        assert isinstance(sample, Sound)  # the only kind that `apply` lets through
+        assert isinstance(sample, Sound)  # the only kind that `apply` accepts
         return self.change(sample)
 
     def _normal(self, sound: Sound) -> FloatArray:
-        """Standard normal numbers of this sound, as many as it has samples."""
+        """Standard normal numbers for this sound, one per sample."""
         key = other_key(self.key, f"{self.method}: noise")
         noise: FloatArray = keyed_normal(key, sound.samples[None])[0]
         return noise
 
     def _uniform(self, sound: Sound) -> float:
-        """A number in (0, 1) of this sound."""
+        """A number in (0, 1) for this sound."""
         key = other_key(self.key, f"{self.method}: place")
         return float(keyed_uniform(key, sound.samples[None])[0])

@@ -16,7 +16,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 def _in_order(zone: tuple[float, float]) -> tuple[float, float]:
     if zone[0] >= zone[1]:
-        raise ValueError(f"a zone begins before it ends, unlike {zone[0]} to {zone[1]}")
+        raise ValueError(f"a zone must begin before it ends, not {zone[0]} to {zone[1]}")
     return zone
 
 
@@ -24,18 +24,18 @@ class WhiteNoiseConfig(FilterConfig):
     """How much noise, and where."""
 
     zone: Annotated[tuple[Share, Share], AfterValidator(_in_order)] = Field(
-        (0.2, 0.8), description="from where to where, as shares of the sound"
+        (0.2, 0.8), description="start and end, as shares of the sound"
     )
     snr: Annotated[float, Field(ge=-100, le=100)] | None = Field(
         None,
-        description="sound over noise in the zone in dB; none for nlpaug's noise, which does not "
-        "depend on the sound",
+        description="signal-to-noise ratio in the zone in dB; none for the noise of nlpaug, which"
+        " does not depend on the sound",
     )
 
 
 @media_filter
 class WhiteNoiseModifier(SoundModifier[WhiteNoiseConfig]):
-    """The sound with noise that belongs to it and the key."""
+    """The sound plus noise that depends on the sound and the key."""
 
     method = "white-noise"
     config_type = WhiteNoiseConfig

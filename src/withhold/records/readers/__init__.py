@@ -1,9 +1,9 @@
-"""Readers: record batches from files and frames, one format a file, and collections of media.
+"""Readers: record batches from files and frames, one format per file, and collections of media.
 
 Nothing here knows what an attribute is; `withhold.records.dataset` gives columns their meaning.
 """
 
-# The format modules are imported for their registrations, so that the suffix of a path finds them.
+# These imports register the formats under their suffixes.
 from withhold.records.readers import csv_source, npz_source, parquet_source  # noqa: F401
 from withhold.records.readers.collection import Collection, Item, Relabelled, Samples, Selection
 from withhold.records.readers.feature_layout import FeatureLayout

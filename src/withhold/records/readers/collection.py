@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from withhold.records.samples import BadMedia, Clip, Content, Kind, Picture, Sample, Sound
 
-# The column that names the file of a record; it is never a feature and tells more than it seems.
+# The column with the file name of a record. It is never a feature: file names may reveal labels.
 FILE = "file"
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One medium, not yet decoded; `content` is the reason where it cannot even be opened."""
+    """One medium, not yet decoded. `content` is the reason if it cannot be opened."""
 
     name: str
     content: Content | BadMedia
@@ -28,7 +28,7 @@ class Item:
 
 
 class Collection(Protocol):
-    """Items in order. Nothing is decoded here, and no more is held than names and labels."""
+    """Items in order. It decodes nothing, and keeps only names and labels in memory."""
 
     @property
     def name(self) -> str:
@@ -102,7 +102,7 @@ class Selection:
         return None if table is None else table.take(pa.array(self.places))
 
     def items(self, start: int = 0) -> Iterator[Item]:
-        """The items from number `start` on. In the order of the whole, one is held at a time."""
+        """The items from number `start` on. Ascending selections hold one item at a time."""
         wanted = self.places[start:]
         if (np.diff(wanted) > 0).all():
             yield from self._ascending(wanted.tolist())
@@ -112,7 +112,7 @@ class Selection:
         yield from (held[place] for place in wanted.tolist())
 
     def _ascending(self, wanted: list[int]) -> Iterator[Item]:
-        """Those between are skipped without decoding."""
+        """Yield the wanted items; those between them are skipped without decoding."""
         if wanted:
             first, chosen = wanted[0], {*wanted}
             items = islice(self.whole.items(first), wanted[-1] - first + 1)
@@ -221,7 +221,7 @@ class Samples:
             yield Item(f"record {start + place}", sample, rows[place] if rows else {})
 
     def stamp(self) -> str:
-        """A hash of samples and labels: what is in memory is quickly read."""
+        """A hash of samples and labels; quick, since they are in memory."""
         return hashlib.sha256(f"{self.digest()} {self.table.to_pylist()}".encode()).hexdigest()
 
     def digest(self) -> str:
@@ -237,7 +237,7 @@ class Samples:
 
 
 def sample_bytes(sample: Sample) -> bytes:
-    """The bytes that tell a decoded sample from others."""
+    """Bytes that identify a decoded sample."""
     if isinstance(sample, str):
         return sample.encode()
     if isinstance(sample, Picture):

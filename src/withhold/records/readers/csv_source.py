@@ -1,4 +1,4 @@
-"""CSV, plain or gzipped: wide columns only, types settled over the whole file before reading."""
+"""CSV, plain or gzipped: wide columns only. Types are inferred from the whole file first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from withhold.records.readers.source import check_columns, check_table, one_line
 from withhold.records.readers.unpacked import check_unpacked, check_width
 
 _MISSING = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "?"]
-# Files that write `a, b` put a space before the word for missing, too (UCI Adult: ` ?`).
+# Files with `a, b` have a space before the missing marker, too (UCI Adult: ` ?`).
 _NULLS = _MISSING + [f" {word}" for word in _MISSING]
 _TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
 _BLOCK_BYTES = 2**20
@@ -33,15 +33,16 @@ _DELIMITERS = tuple(_WORDS)
 class CsvSource:
     """Streams a CSV file with a header line, in UTF-8.
 
-    Fields are separated by commas, semicolons, tabs or bars: by what cuts the header into most.
+    Fields are separated by commas, semicolons, tabs or bars: the one that gives the header most
+    fields.
 
     Arrow infers types from the first block alone and fails on the first later value that does
-    not fit. So opening reads the file once as text to settle each column's type (integer, else
-    real, else true/false, else text) on all its rows; that also counts the rows and finds a
-    ragged one before any work is done. Reading twice is the price; memory stays at a few blocks.
+    not fit. So opening reads the file once as text to infer each column's type (integer, else
+    real, else true/false, else text) from all its rows. That also counts the rows and finds ragged
+    ones before any work is done. The file is read twice; memory stays at a few blocks.
 
-    Integers with leading zeros (postcodes) and beyond 64 bits stay text, since as numbers they
-    would not come back as they were. Empty fields and NA, N/A, null, None, nan and ? are missing,
+    Integers with leading zeros (postcodes) or beyond 64 bits stay text, since they would change as
+    numbers. Empty fields and NA, N/A, null, None, nan and ? are missing,
     in text columns and in quotes as well.
     """
 
@@ -59,7 +60,7 @@ class CsvSource:
     def batches(
         self, *, rows: int = 4096, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `rows` rows; the whole file is parsed, whatever the columns."""
+        """Yield batches of `rows` rows. The whole file is parsed, for any choice of columns."""
         wanted = check_columns(self.name, self.schema, columns)
         types = {field.name: field.type for field in self.schema}
         return rebatch(self._parse(types, wanted), rows, name=self.name)
@@ -87,14 +88,14 @@ class CsvSource:
         return names
 
     def _check_first_line(self) -> None:
-        """Refuse a header that no line of a table is: Arrow would take gigabytes for it."""
+        """Refuse an implausible header line: Arrow would allocate gigabytes for it."""
         with open_regular(self.path) as raw:
             packed = self.name.lower().endswith(".gz")
             file = gzip.GzipFile(fileobj=raw) if packed else raw
             line = file.read(_BLOCK_BYTES).partition(b"\n")[0]
         check_width(self.name, 1 + max(line.count(d.encode()) for d in _DELIMITERS))
         header = line.decode("utf-8", "replace")
-        with suppress(lines.Error):  # a header beyond the limits of this reader has commas
+        with suppress(lines.Error):  # a header too long for this reader: use commas
             fields = {d: len(next(lines.reader([header], delimiter=d), ())) for d in _DELIMITERS}
             self.delimiter = max(_DELIMITERS, key=lambda d: fields[d])
 
@@ -137,9 +138,9 @@ class CsvSource:
         return UserError(f"{self.path} cannot be read as CSV: {said}")
 
     def _ragged(self) -> str:
-        """Where the first ragged row is: Arrow counts records, an editor counts lines."""
+        """Where the first ragged row is, as a line number: Arrow counts records, not lines."""
         width = 0
-        # A reader of our own has limits of its own; that there is such a row is known without it.
+        # The csv module has its own limits. If it fails, we still know that there is such a row.
         with suppress(lines.Error, OSError, EOFError, zlib.error), _open_text(self.path) as file:
             reader = lines.reader(file, delimiter=self.delimiter)
             for row in reader:
@@ -163,7 +164,7 @@ def _widened(kind: pa.DataType | None, column: pa.Array) -> pa.DataType | None:
             return pa.string() if _any_match(column, r"^\s*[+-]?0[0-9]") else pa.int64()
         if kind is None and _all_in(column, _TRUE + _FALSE):
             return pa.bool_()
-        # Twenty digits would pass as a double, and come back as another number.
+        # Twenty digits could be read as a double, but would change.
         if _any_match(column, r"^\s*[+-]?[0-9]{16,}\s*$"):
             return pa.string()
     return pa.float64() if _casts(column, pa.float64()) else pa.string()
@@ -173,7 +174,7 @@ def _casts(column: pa.Array, kind: pa.DataType, *, trimmed: bool = False) -> boo
     try:
         pc.cast(column, kind)
     except pa.ArrowInvalid:
-        # The reader ignores spaces around a number; a cast does not.
+        # The CSV reader ignores spaces around a number; a cast does not.
         return not trimmed and _casts(pc.utf8_trim_whitespace(column), kind, trimmed=True)
     return True
 

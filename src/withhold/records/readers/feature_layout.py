@@ -20,9 +20,9 @@ from withhold.records.readers.unpacked import MOST_FEATURES
 class FeatureLayout:
     """One list column, or several wide numeric columns, seen as a matrix x: (n, d) float32.
 
-    `dimension` is d; None for a list column whose type does not fix the length, until
-    `with_dimension` says it (the first batch read knows). `names` has d entries: `x0, x1, ...`
-    for a list column `x`, the columns' own names otherwise. `name` is the file, for messages.
+    `dimension` is d. For a list column of variable length it is None until `with_dimension` sets it
+    from the first batch. `names` has d entries: `x0, x1, ...` for a list column `x`, otherwise the
+    names of the columns. `name` is the file, for messages.
     """
 
     columns: tuple[str, ...]
@@ -35,10 +35,10 @@ class FeatureLayout:
     def resolve(
         cls, schema: pa.Schema, spec: str | Sequence[str] = "x", *, name: str
     ) -> FeatureLayout:
-        """Find the features `spec` names: a list column, or names and globs such as `f_*,age`.
+        """Find the features that `spec` names: a list column, or names and globs (`f_*,age`).
 
-        Several may also be given as a list, whose names may hold commas. Wide columns are taken in
-        the order of the file, whatever the order in `spec`.
+        `spec` may also be a list, whose names may contain commas. Wide columns keep the order of
+        the file, not the order in `spec`.
         """
         found = _named(schema, spec, name)
         lists = [column for column in found if _is_list(schema.field(column).type)]
@@ -95,9 +95,9 @@ class FeatureLayout:
     ) -> NDArray[np.float32]:
         """The features of a batch: (n, d), C-contiguous, finite.
 
-        A float32 list column is not copied, so without `out` the result may be read-only; with
-        `out`, (n, d) float32, it is filled and given back. `start_row` is the number of the
-        batch's first row within the file, for messages.
+        A float32 list column is not copied, so without `out` the result may be read-only. If `out`
+        is given, (n, d) float32, it is filled and returned. `start_row` is the number of the
+        batch's first row in the file, for messages.
         """
         if self.is_list:
             x = self._read_list(batch, start_row)
@@ -134,7 +134,7 @@ class FeatureLayout:
     def release_schema(self, schema: pa.Schema) -> pa.Schema:
         """The schema after `write`: the same, but integer features are float32.
 
-        A release is real-valued; rounding it back to integers would be a change of its own.
+        A release is real-valued. Rounding it to integers would modify it once more.
         """
         for column in self.columns:
             i = schema.get_field_index(column)
@@ -156,10 +156,10 @@ class FeatureLayout:
             )
         if self.dimension not in (None, dimension):
             raise UserError(
-                f"column '{column}' has {dimension} values a row where {self.name} has"
+                f"column '{column}' has {dimension} values per row, but {self.name} has"
                 f" {self.dimension}"
             )
-        # flatten, not values: only flatten heeds the offset of a sliced batch.
+        # `flatten`, not `values`: only `flatten` respects the offset of a sliced batch.
         values = lists.flatten()
         missing = pc.is_null(values).to_numpy(zero_copy_only=False)
         shape = (batch.num_rows, dimension)
@@ -218,11 +218,11 @@ def _named(schema: pa.Schema, spec: str | Sequence[str], name: str) -> list[str]
     found: set[str] = set()
     for part in _parts(schema, spec):
         if not isinstance(part, str):
-            raise UserError(f"features of {name} are named by text, not by {part!r}")
+            raise UserError(f"feature names of {name} must be text, not {part!r}")
         if part in schema.names:
             found.add(part)
         elif len(spaced := [c for c in schema.names if c.strip() == part.strip() != ""]) == 1:
-            found.add(spaced[0])  # a name with spaces around it, as spreadsheets have them
+            found.add(spaced[0])  # a name with spaces around it, as some spreadsheets have
         elif not part:
             continue
         elif any(sign in part for sign in "*?["):
@@ -234,7 +234,7 @@ def _named(schema: pa.Schema, spec: str | Sequence[str], name: str) -> list[str]
             hint = did_you_mean(part, schema.names)
             raise UserError(f"feature column '{part}' is not in {name}{hint}; {_way_out(schema)}")
     if not found:
-        raise UserError(f"no feature columns named for {name}; {_way_out(schema)}")
+        raise UserError(f"no feature columns given for {name}; {_way_out(schema)}")
     return [column for column in schema.names if column in found]
 
 
@@ -262,7 +262,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _float32(values: pa.Array) -> NDArray[np.float32]:
-    # A double beyond float32 becomes infinite here, and is refused by name afterwards.
+    # A double beyond float32 becomes infinite here, and is refused later with its column.
     with np.errstate(over="ignore"):
         return cast(NDArray[np.float32], values.to_numpy().astype(np.float32, copy=False))
 

@@ -1,4 +1,4 @@
-"""Where the paths of a table may lead: below the table's own folder, unless the user says more."""
+"""Which paths a table may name: below its own folder, unless the user allows more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from withhold.core.errors import UserError
 
 
 def is_below(real: str, root: str) -> bool:
-    """Whether a path is a folder or lies in it; both as os.path.realpath gives them."""
+    """Whether `real` is `root` or lies below it; both are results of os.path.realpath."""
     return real == root or real.startswith(root.rstrip("/") + "/")
 
 
@@ -18,9 +18,9 @@ def is_below(real: str, root: str) -> bool:
 class Fence:
     """Resolves the paths that a table names, and refuses those that leave its folder.
 
-    A table that came from elsewhere could name any file of this machine: `/home/anna/scan.png`,
-    `../../scan.png`, or a link beside it that leads there. Where a path really leads decides, so an
-    absolute path to a file below the folder is as good as a relative one.
+    A table from elsewhere could name any file of this machine: `/home/anna/scan.png`,
+    `../../scan.png`, or a link beside it that leads there. Only the resolved path counts, so an
+    absolute path to a file below the folder is allowed.
     """
 
     table: Path
@@ -28,9 +28,9 @@ class Fence:
     _folders: dict[str, str] = field(default_factory=dict, repr=False)
 
     def resolve(self, path: str, row: int) -> Path:
-        """The file that row number `row` (the first is 0) names; a UserError where it is outside.
+        """The file that row number `row` (the first is 0) names; a UserError if it is outside.
 
-        Whether the file is there is found out by whoever opens it.
+        The file need not exist. Opening it reports that.
         """
         found = self.table.parent / path
         if self.allow_outside:
@@ -45,12 +45,12 @@ class Fence:
         return found
 
     def _real(self, path: Path, root: str) -> str:
-        """As os.path.realpath, with the folders remembered: a table names many files of few."""
+        """Like os.path.realpath, with a cache of folders: many files are in few folders."""
         try:
             if path.name in ("", "..") or os.path.islink(path):
                 return os.path.realpath(path)
             return os.path.join(self._real_folder(str(path.parent)), path.name)
-        except ValueError:  # a zero byte: whoever opens it says so
+        except ValueError:  # a zero byte: opening it reports the error
             return root
 
     def _real_folder(self, folder: str) -> str:

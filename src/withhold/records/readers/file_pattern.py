@@ -14,8 +14,8 @@ from withhold.core.errors import UserError
 class Pattern:
     """A file name with {fields}; `*` is anything but a slash.
 
-    As many parts of the path as the pattern has are compared, from the end: `{person}/*.png` fits
-    `faces/anna/01.png`. A pattern without a suffix fits any.
+    The pattern is compared with the last parts of the path: `{person}/*.png` matches
+    `faces/anna/01.png`. A pattern without a suffix matches any suffix.
     """
 
     text: str
@@ -26,7 +26,7 @@ class Pattern:
             if fields.count(name) > 1:
                 raise UserError(f"pattern '{self.text}' names '{name}' twice")
             if not name.isidentifier():
-                raise UserError(f"pattern '{self.text}': '{{{name}}}' is no name for a column")
+                raise UserError(f"pattern '{self.text}': '{{{name}}}' is not a valid column name")
         if not fields:
             raise UserError(
                 f"pattern '{self.text}' has no fields; write them in braces, like"
@@ -39,7 +39,7 @@ class Pattern:
         return re.findall(r"\{([^{}]*)\}", self.text)
 
     def match(self, path: str) -> dict[str, str] | None:
-        """The labels in a path (with slashes), or None where it does not fit."""
+        """The labels in a path (with slashes), or None if it does not match."""
         depth = self.text.count("/") + 1
         found = self._regex.fullmatch("/".join(path.split("/")[-depth:]))
         return None if found is None else dict(zip(self.fields, found.groups(), strict=True))
@@ -47,7 +47,7 @@ class Pattern:
     @property
     def _regex(self) -> re.Pattern[str]:
         parts = re.split(r"(\{[^{}]*\}|\*)", self.text)
-        # Fields and stars are at the odd places; a brace that closes nothing is plain text.
+        # Fields and stars are at odd positions. An unmatched brace is plain text.
         body = "".join(
             re.escape(p) if i % 2 == 0 else "[^/]*?" if p == "*" else "([^/]+?)"
             for i, p in enumerate(parts)
@@ -57,7 +57,7 @@ class Pattern:
 
 
 def typed(values: list[str | None]) -> pa.Array:
-    """Whole numbers where every value is one and none becomes another's; else text.
+    """Integers if every value is one and different texts stay different; otherwise text.
 
     >>> typed(["7", "31"]).type, typed(["07", "7"]).type
     (DataType(int64), DataType(string))

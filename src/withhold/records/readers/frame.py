@@ -1,4 +1,4 @@
-"""Frames already in memory: pandas, polars, Hugging Face, or anything that speaks Arrow."""
+"""Frames in memory: pandas, polars, Hugging Face, or anything that supports Arrow."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from withhold.records.readers.source import check_columns, check_table, rebatch
 
 
 class FrameSource:
-    """A source over a frame; the data are shared with it, not copied, wherever Arrow can.
+    """A source over a frame. The data is shared with the frame, not copied, if Arrow can do so.
 
-    A pandas index is left out: it is a row's address, not a column.
+    A pandas index is left out: it identifies a row and is not a column.
     """
 
     by_column = True
@@ -30,13 +30,13 @@ class FrameSource:
     def batches(
         self, *, rows: int = 4096, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `rows` rows, slices of the frame where its chunks allow."""
+        """Yield batches of `rows` rows: slices of the frame if its chunks allow it."""
         table = self._table.select(check_columns(self.name, self.schema, columns))
         return rebatch(table.to_batches(), rows, name=self.name)
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
-    """The schema with `string_view` and the like (polars) as the plain types others understand."""
+    """The schema with view types such as `string_view` (polars) replaced by plain types."""
     fields = [field.with_type(_plain(field.type)) for field in schema]
     return pa.schema(fields, metadata=schema.metadata)
 
@@ -70,13 +70,13 @@ def _as_table(frame: Any, name: str) -> pa.Table:
             " or a Hugging Face dataset"
         )
     try:
-        # pandas is told by its module, so that it is imported only by those who already have.
+        # pandas is recognised by its module name, so that we need not import it.
         table = pa.Table.from_pandas(frame, preserve_index=False) if is_pandas else pa.table(frame)
         return table.cast(without_views(table.schema))
     except (pa.ArrowException, TypeError, ValueError) as error:
         if "Duplicate column names" in str(error):
-            raise UserError(f"{name} has two columns of one name; rename one of them") from error
-        # Arrow names the column in the last of the exception's arguments.
+            raise UserError(f"{name} has two columns with one name; rename one of them") from error
+        # Arrow names the column in the last argument of the exception.
         said = "; ".join(str(part).strip() for part in error.args).replace("\n", " ")
         raise UserError(f"{name} cannot be read: {said}; give every column one type") from error
 

@@ -1,4 +1,4 @@
-"""Hugging Face datasets, recognised by their class, so that the package is never needed."""
+"""Hugging Face datasets, recognised by their class name, so the package is not required."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def hugging_face_table(data: Any) -> pa.Table:
     odd = [part for part in data if part not in _PARTS]
     if odd or not data:
         raise UserError(
-            f"the Hugging Face dataset has the parts {listing(data)}, and a split is of train,"
-            " validation and test; read one of them: Dataset.read(data['train'])"
+            f"the Hugging Face dataset has the parts {listing(data)}, but a split may only have"
+            " train, validation and test; read one of them: Dataset.read(data['train'])"
         )
     tables = []
     for part, one in data.items():
@@ -51,10 +51,10 @@ def hugging_face_table(data: Any) -> pa.Table:
 def _table(data: Any) -> pa.Table:
     if not hasattr(data, "__len__"):
         raise UserError(
-            "a Hugging Face dataset that streams cannot be read, as it is needed more than once;"
+            "a streaming Hugging Face dataset cannot be read, because it is read more than once;"
             " load it without streaming=True"
         )
-    # Its own door to Arrow: this heeds `select`, `shuffle` and `filter`, which move no data.
+    # Its own Arrow format respects `select`, `shuffle` and `filter`, which move no data.
     table: pa.Table = data.with_format("arrow")[:]
     for name, feature in data.features.items():
         classes = getattr(feature, "names", None)
@@ -66,7 +66,7 @@ def _table(data: Any) -> pa.Table:
 
 
 def _class_names(codes: pa.ChunkedArray, classes: list[str]) -> pa.Array:
-    """A `ClassLabel` in words; -1 is its way to say that the label is missing."""
+    """A `ClassLabel` column as names; -1 means that the label is missing."""
     return pa.array(
         [None if i is None or i < 0 else classes[i] for i in codes.to_pylist()], pa.string()
     )

@@ -1,4 +1,4 @@
-"""All features of a source in one array, in little more memory than the array itself."""
+"""All features of a source in one array, using little more memory than the array."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def load_features(
     """All features of a source as one writable array: (n, d) float32.
 
     Wide columns of a columnar file are read `columns_at_once` at a time, since a decoder holds a
-    page and a dictionary (2 MB and more) for each column it has open. `rows` at a time are about
-    a megabyte unless told.
+    page and a dictionary (2 MB and more) for each open column. By default `rows` is chosen so that
+    a batch has about a megabyte.
     """
     if layout.dimension is None:
         first = next(source.batches(rows=1, columns=layout.columns), None)
@@ -42,7 +42,7 @@ def load_features(
 def _count(source: Source, layout: FeatureLayout) -> int:
     if source.num_rows is not None:
         return source.num_rows
-    # A second reading costs time; growing an array, or joining parts, would cost its size again.
+    # Reading twice costs time. Growing an array, or joining parts, would need its size again.
     return sum(batch.num_rows for batch in source.batches(columns=layout.columns[:1]))
 
 
@@ -55,5 +55,5 @@ def _fill(x: NDArray[np.float32], source: Source, layout: FeatureLayout, rows: i
             break
         layout.read(batch, start_row=start, out=x[start : start + batch.num_rows])
         start += batch.num_rows
-    if start != len(x):  # rows of x that were never filled hold whatever was in memory
-        raise UserError(f"{source.name} does not have the {len(x):,} rows that it says it has")
+    if start != len(x):  # unfilled rows of x are uninitialised memory
+        raise UserError(f"{source.name} does not have the {len(x):,} rows that it claims")

@@ -24,17 +24,17 @@ from withhold.records.readers.file_pattern import Pattern, typed
 from withhold.records.samples import SUFFIXES, BadMedia, Kind, kind_of
 
 _MOST_BYTES = 2**28  # of a list of names
-_OUTSIDE = "is a link that leads out of the folder; if it can be trusted, add --allow-outside"
+_OUTSIDE = "is a link that leads out of the folder; if you trust it, add --allow-outside"
 
 
 @dataclass(frozen=True, eq=False)
 class MediaFolder:
     """Every file of one kind below a folder, in the order of their names.
 
-    Files whose names do not say that kind are counted in `others` and left alone. A linked folder
-    is entered once, so that links that go in circles end. What is bad before it is opened has its
-    reason in `bad`: a name that does not fit the pattern, a folder that cannot be read, a link that
-    leads out of the folder (a folder from elsewhere could link to any file of this machine).
+    Files with suffixes of another kind are counted in `others` and ignored. A linked folder is
+    entered only once, so circular links end. `bad` has the reason for each path that cannot be
+    used: a name that does not match the pattern, a folder that cannot be read, a link that leads
+    out of the folder (a folder from elsewhere could link to any file of this machine).
     """
 
     root: Path
@@ -57,7 +57,7 @@ class MediaFolder:
         names: str | Path | None = None,
         allow_outside: bool = False,
     ) -> MediaFolder:
-        """List a folder; decode nothing. `names` says what the files of a release were called."""
+        """List a folder and decode nothing. `names` lists the original names of a release."""
         wanted = {kind, "image"} if kind == "clip" and stills else {kind}
         closed: dict[str, str] = {}
         paths: list[str] = []
@@ -80,7 +80,7 @@ class MediaFolder:
             # The old names say which file is which. What their folders say did not leave.
             labels = labels.select([FILE])
         bad = {
-            path: "its name does not fit the pattern"
+            path: "its name does not match the pattern"
             for path in paths
             if old.get(path, path) in misfits
         } | closed
@@ -93,7 +93,7 @@ class MediaFolder:
 
     @property
     def schema(self) -> pa.Schema:
-        """The file's name, and what the names say."""
+        """The file name, and the labels from the names."""
         return self.table.schema
 
     def __len__(self) -> int:
@@ -111,12 +111,12 @@ class MediaFolder:
                 content: Path | BadMedia = self.root / path
                 if path in self.bad:
                     content = BadMedia(self.bad[path])
-                elif self._leads_out(path):  # since the folder was listed
+                elif self._leads_out(path):  # a link changed after the folder was listed
                     content = BadMedia(_OUTSIDE)
                 yield Item(path, content, labels)
 
     def stamp(self) -> str:
-        """A hash of names, sizes and times of writing, and of how labels are read."""
+        """A hash of names, sizes, modification times, and how labels are read."""
         h = hashlib.sha256(f"{self.pattern}\n{self.table[FILE].to_pylist()}".encode())
         for path in self.paths:
             h.update(os.fsencode(path) + file_stamp(self.root / path).encode())
@@ -143,8 +143,8 @@ class MediaFolder:
 
 
 def file_stamp(path: Path) -> str:
-    """What changes when a file is written again, such as it is: the time of writing alone may have
-    been set by hand, as it is in a release."""
+    """A text that changes when a file is written again. The modification time alone is not enough:
+    a release sets it to a fixed date."""
     try:
         stat = os.stat(path)
     except (OSError, ValueError):  # a name with a zero byte
@@ -153,9 +153,9 @@ def file_stamp(path: Path) -> str:
 
 
 def contents(path: Path) -> bytes:
-    """A hash of a file, such as it is."""
+    """A hash of a file; if it cannot be read, a fixed text."""
     try:
-        with open_regular(path) as file:  # reading a pipe would wait for ever
+        with open_regular(path) as file:  # reading a pipe would wait forever
             return hashlib.file_digest(file, "sha256").digest()
     except (OSError, ValueError):
         return b"unreadable"
@@ -169,7 +169,7 @@ def _leads_out(path: Path, root: Path) -> bool:
 def _walk(root: Path, closed: dict[str, str], allow_outside: bool) -> Iterator[str]:
     """Paths of all files below root, with slashes; hidden ones are left out.
 
-    Folders that cannot be read, or that are links which lead out, go into `closed` with the reason.
+    Folders that cannot be read, and links that lead out, go into `closed` with the reason.
     """
 
     def lost(error: OSError) -> None:
@@ -189,7 +189,7 @@ def _walk(root: Path, closed: dict[str, str], allow_outside: bool) -> Iterator[s
         folders[:] = sorted(
             f
             for f in folders
-            # A link to a folder above would bring in everything beside the media.
+            # A link to a parent folder would include everything beside the media.
             if not f.startswith(".") and os.path.realpath(os.path.join(folder, f)) not in above
         )
         below = Path(folder).relative_to(root)
@@ -203,7 +203,7 @@ def _walk(root: Path, closed: dict[str, str], allow_outside: bool) -> Iterator[s
 
 
 def _labels(paths: list[str], pattern: str | None, root: Path) -> tuple[pa.Table, frozenset[str]]:
-    """The column of file names, and one for each label that the names say."""
+    """The column of file names, and one for each label in the names."""
     columns = {FILE: pa.array(file_names(paths), pa.string())}
     if pattern is not None:
         fitting = Pattern(pattern)
@@ -211,13 +211,13 @@ def _labels(paths: list[str], pattern: str | None, root: Path) -> tuple[pa.Table
             raise UserError(f"pattern '{pattern}': '{FILE}' is the column of file names")
         found = [fitting.match(path) for path in paths]
         if not any(f is not None for f in found):
-            raise UserError(f"pattern '{pattern}' fits no file of {root}, such as {paths[0]}")
+            raise UserError(f"pattern '{pattern}' matches no file of {root}, e.g. {paths[0]}")
         for name in fitting.fields:
             columns[name] = typed([None if f is None else as_text(f[name]) for f in found])
         misfits = frozenset(p for p, f in zip(paths, found, strict=True) if f is None)
         return pa.table(columns), misfits
     if all("/" in path for path in paths):
-        # A tree whose first folders are classes.
+        # A folder with one subfolder per class.
         columns["folder"] = pa.array([as_text(path.split("/", 1)[0]) for path in paths])
     return pa.table(columns), frozenset()
 
@@ -242,10 +242,10 @@ def _old_names(path: Path, root: Path) -> dict[str, str]:
             found[from_cell(released)] = from_cell(original)
             _check_listed(path, root / from_cell(released), row.get("sha256"))
     except csv.Error as error:
-        raise UserError(f"{path} is no list of names: {reason(error)}") from error
+        raise UserError(f"{path} is not a list of names: {reason(error)}") from error
     except KeyError:
         raise UserError(
-            f"{path} is no list of names: it has no columns 'released' and 'original'"
+            f"{path} is not a list of names: it has no columns 'released' and 'original'"
         ) from None
     return found
 
@@ -277,15 +277,15 @@ def _none(root: Path, kind: Kind, others: Counter[Kind | None], closed: Mapping[
 
 
 def file_names(paths: list[str]) -> list[str]:
-    """Paths without suffixes where that keeps them apart, so that a release in another format can
-    be matched to its original."""
+    """Paths without suffixes if they stay different, so that a release in another format can be
+    matched to its original."""
     paths = [as_text(path) for path in paths]
     stems = [stem(path) for path in paths]
     return stems if len(set(stems)) == len(stems) else paths
 
 
 def as_text(name: str) -> str:
-    """A name that can be stored: bytes of it that are no text cannot."""
+    """A name that can be stored as text: bytes that are not valid text are replaced."""
     return os.fsencode(name).decode(errors="replace")
 
 

@@ -1,4 +1,4 @@
-"""Media inside a table: encoded bytes, samples of sound or text in a column, or paths to files."""
+"""Media in a table: a column of encoded bytes, sound samples, text, or paths to files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PATHS = ("path", "file", "filename", "file_name")
 
 @dataclass(frozen=True, eq=False)
 class MediaTable:
-    """One column of a Parquet or CSV file holds the media, the others are labels."""
+    """One column of a Parquet or CSV file has the media; the others are labels."""
 
     path: Path
     source: Source
@@ -57,7 +57,7 @@ class MediaTable:
         rate: int | None = None,
         allow_outside: bool = False,
     ) -> MediaTable:
-        """Find the column, and what it holds; paths that leave the table's folder are refused."""
+        """Find the column and its form. Paths that leave the folder of the table are refused."""
         source = open_source(path)
         column = _find(source, kind, column)
         field = source.schema.field(column)
@@ -75,7 +75,7 @@ class MediaTable:
             named = []
         labels = pa.schema([*named, *map(_to_the_microsecond, others)])
         found = cls(path, source, kind, column, form, rate, labels, Fence(path, allow_outside))
-        for _ in found._files():  # a path that leads out costs no work before it is refused
+        for _ in found._files():  # refuse a path that leads out before any work is done
             pass
         return found
 
@@ -95,7 +95,7 @@ class MediaTable:
         return int(rows)
 
     def labels(self) -> pa.Table | None:
-        """The labels of every item; media in the table itself are not read."""
+        """The labels of every item. The column of media is not read."""
         names = [n for n in self.source.schema.names if n != self.column]
         columns: dict[str, Any] = {}
         if FILE in self.schema.names and FILE not in names:
@@ -106,7 +106,7 @@ class MediaTable:
         return pa.table(columns) if columns else None
 
     def items(self, start: int = 0) -> Iterator[Item]:
-        """The items from number `start` on; a few rows are read at a time, and no more."""
+        """The items from number `start` on. Only a few rows are in memory at a time."""
         row = 0
         # Videos can take many megabytes each.
         for batch in self.source.batches(rows=16 if self.kind == "clip" else 256):
@@ -128,7 +128,7 @@ class MediaTable:
 
     def _content(self, value: pa.Scalar, row: int) -> Content | BadMedia:
         if not value.is_valid:
-            return BadMedia("there is none (null)")
+            return BadMedia("it is missing (null)")
         if self.form == "path":
             return self.fence.resolve(str(value.as_py()), row)
         if self.form == "struct":
@@ -147,7 +147,7 @@ class MediaTable:
         return Sound(wave, self.rate or 0)
 
     def _of_struct(self, value: dict[str, Any], row: int) -> Content | BadMedia:
-        """Bytes where there are any, else the file that the path names."""
+        """The bytes if there are any, otherwise the file that the path names."""
         if value.get("bytes"):
             return bytes(value["bytes"])
         if value.get("path"):
@@ -156,7 +156,7 @@ class MediaTable:
 
     @cached_property
     def _stems_differ(self) -> bool:
-        """Whether names without suffixes keep the files apart."""
+        """Whether the names are still different without suffixes."""
         stems = [stem(path) for path in self._paths() if path is not None]
         return len(set(stems)) == len(stems)
 
@@ -168,7 +168,7 @@ class MediaTable:
             yield from batch.column(0).to_pylist()
 
     def stamp(self) -> str:
-        """Size and time of writing, of the table and of the files it names."""
+        """Size and modification time of the table and of the files it names."""
         h = hashlib.sha256(file_stamp(self.path).encode())
         for path in self._files():
             h.update(bytes(path) + file_stamp(path).encode())
@@ -179,7 +179,7 @@ class MediaTable:
         return f"{self._contents} {self._read_as}"
 
     def opened(self) -> dict[str, Any]:
-        """The column of the media, and the rate of bare samples."""
+        """The column of the media, and the sample rate of raw sound."""
         rate = {} if self.rate is None else {"rate": self.rate}
         return {"column": self.column, **rate}
 
@@ -203,7 +203,7 @@ class MediaTable:
 
 
 def _to_the_microsecond(field: pa.Field) -> pa.Field:
-    """Finer times would need pandas to become Python's."""
+    """Times in microseconds: to convert finer ones, Arrow needs pandas."""
     kind = field.type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return field.with_type(pa.timestamp("us", kind.tz))
@@ -231,26 +231,26 @@ def _find(source: Source, kind: Kind, column: str | None) -> str:
                 f"column '{column}' is not in {source.name}{did_you_mean(column, names)}"
             )
         return column
-    # A label may be called `face_shape` or `wave_height`: what can only be media comes first.
+    # A label may be called `face_shape` or `wave_height`: try types that can only be media first.
     named = [n for n in names if n.lower().startswith(_NAMES[kind])]
     media = [n for n in named if _can_be(source.schema.field(n).type, kind)]
     paths = [n for n in names if n.lower() in PATHS]
     likely = next((some for some in (media, paths, named) if some), [])
     if len(likely) != 1:
         raise UserError(
-            f"{source.name}: cannot tell which column holds the {kind}s or their paths"
+            f"{source.name}: cannot find the column with the {kind}s or their paths"
             f" (columns: {listing(names)}); name it with --column"
         )
     return str(likely[0])
 
 
 def _is_struct(found: pa.DataType) -> bool:
-    """Whether a column is {bytes, path}, as Hugging Face's datasets write media."""
+    """Whether a column is {bytes, path}, the format of media in Hugging Face datasets."""
     return bool(pa.types.is_struct(found)) and found.get_field_index("bytes") >= 0
 
 
 def _can_be(found: pa.DataType, kind: Kind) -> bool:
-    """Whether a column of that type holds media themselves."""
+    """Whether a column of that type contains the media themselves."""
     if _is_struct(found):
         return True
     if pa.types.is_string(found) or pa.types.is_large_string(found):
@@ -289,13 +289,13 @@ def _form(found: pa.DataType, kind: Kind, column: str, source: Source) -> Form:
 
 
 def _bytes(source: Source, column: str, kind: Kind) -> Form:
-    """Whether binary sound is files or bare mu-law: files begin with a mark of their format."""
+    """Whether binary sound is files or raw mu-law. Files begin with a signature of their format."""
     if kind != "sound":
         return "bytes"
     first = next(iter(source.batches(rows=16, columns=[column])))
     heads = [head for v in first.column(0) if v.is_valid and (head := v.as_py()[:4])]
     marks = (b"RIFF", b"fLaC", b"OggS", b"FORM", b"ID3", b"\xff\xfb", b".snd", b"caff", b"riff")
-    # Most of them: a file may be damaged, and mu-law may begin with any bytes.
+    # The majority decides: a file may be damaged, and mu-law may begin with any bytes.
     return "bytes" if 2 * sum(h.startswith(marks) for h in heads) > len(heads) else "mulaw"
 
 

@@ -1,4 +1,4 @@
-"""NPZ: numpy arrays of equal length, streamed out of and into the zip that holds them."""
+"""NPZ: numpy arrays of equal length, streamed from their zip file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class NpzSource:
     """Streams the arrays of an `.npz`: a 1-D array is a column, a 2-D array a list column.
 
     2-D floats become lists of float32, 2-D integers and booleans keep their type. Numpy has no
-    null: in a 1-D array an empty string, a NaN and a NaT are read as null; a NaN in a 2-D array
-    stays one. Arrays of objects are refused, since reading them runs pickle.
-    An array in Fortran order has no rows to stream and is loaded whole.
+    null: in a 1-D array an empty string, a NaN and a NaT are read as null. A NaN in a 2-D array
+    stays NaN. Arrays of objects are refused, since reading them runs pickle.
+    An array in Fortran order cannot be streamed by row and is loaded whole.
     """
 
     by_column = True
@@ -40,7 +40,7 @@ class NpzSource:
         for member in members[1:]:
             if member.rows != members[0].rows:
                 raise UserError(
-                    f"{path}: array '{member.column}' has {member.rows} rows where"
+                    f"{path}: array '{member.column}' has {member.rows} rows, but"
                     f" '{members[0].column}' has {members[0].rows}; give all the same length"
                 )
         self.schema = pa.schema([(member.column, member.type) for member in members])
@@ -50,7 +50,7 @@ class NpzSource:
     def batches(
         self, *, rows: int = 4096, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `rows` rows; only the arrays asked for are unpacked."""
+        """Yield batches of `rows` rows. Only the requested arrays are unpacked."""
         wanted = check_columns(self.name, self.schema, columns)
         members = [self._members[column] for column in wanted]
         return rebatch(self._unpacked(rows, members), rows, name=self.name)
@@ -68,7 +68,7 @@ class NpzSource:
 
 @dataclass(frozen=True)
 class StoredArray:
-    """What the header of an array inside an npz says, checked against the bytes that are there."""
+    """The header of an array in an npz, checked against the size of its data."""
 
     file: str
     name: str
@@ -78,10 +78,10 @@ class StoredArray:
 
 
 def stored_arrays(path: Path) -> list[StoredArray]:
-    """The arrays of an npz by their headers; nothing of them is unpacked.
+    """The arrays of an npz, from their headers. Nothing is unpacked.
 
-    Objects are refused, since reading them runs pickle; so are shapes that the file cannot hold,
-    and files that would unpack to far more than their size.
+    Objects are refused, since reading them runs pickle. Shapes that the file cannot contain are
+    refused, and files that would unpack to far more than their size.
     """
     with _told_plainly(path), zipfile.ZipFile(path) as archive:
         found = archive.infolist()
@@ -96,7 +96,7 @@ def _told_plainly(path: Path) -> Iterator[None]:
         yield
     except UserError:
         raise
-    # Damaged archives lead zipfile and numpy to errors of any type.
+    # With damaged archives, zipfile and numpy raise errors of any type.
     except Exception as error:
         raise UserError(
             f"{path} is not an NPZ file, or was cut short; write it again ({one_line(error)})"
@@ -143,7 +143,7 @@ class _Rows:
         data = self.stream.read(size)
         if len(data) != size:
             raise UserError(
-                f"{path}: array '{self.member.column}' ends after fewer rows than it says;"
+                f"{path}: array '{self.member.column}' has fewer rows than its header says;"
                 " write it again"
             )
         return np.frombuffer(data, self.member.dtype, count=count)
@@ -168,16 +168,16 @@ def _describe(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> St
         raise UserError(f"{path}: '{column}' is not a numpy array ({one_line(error)})") from error
     if dtype.hasobject:
         raise UserError(
-            f"{path}: array '{column}' holds Python objects, which are not read (pickle can run"
+            f"{path}: array '{column}' has Python objects, which are not read (pickle can run"
             " code); save it as text or numbers, e.g. astype(str)"
         )
     if min(shape, default=0) < 0 or (dtype.itemsize == 0 and math.prod(shape) > 0):
         raise UserError(
-            f"{path}: array '{column}' says that it is {dtype} of shape {shape}, which no array is"
+            f"{path}: array '{column}' has an impossible header: {dtype} of shape {shape}"
         )
     if math.prod(shape) * dtype.itemsize > there:
         raise UserError(
-            f"{path}: array '{column}' says that it is {dtype} of shape {shape}, but holds"
+            f"{path}: array '{column}' should be {dtype} of shape {shape}, but has"
             f" {there:,} bytes; write it again"
         )
     return StoredArray(info.filename, column, dtype, tuple(shape), fortran)
@@ -187,14 +187,14 @@ def _column(path: Path, array: StoredArray) -> _Member:
     kind = _column_type(array.dtype, array.shape)
     if kind is None:
         raise UserError(
-            f"{path}: array '{array.name}' is {array.dtype} of shape {array.shape}; a column is one"
-            " value a row, or one row of numbers (reshape to two dimensions)"
+            f"{path}: array '{array.name}' is {array.dtype} of shape {array.shape}; a column has"
+            " one value per row, or one row of numbers (reshape to two dimensions)"
         )
     return _Member(array.file, array.name, array.dtype, array.shape, array.fortran, kind)
 
 
 def _column_type(dtype: np.dtype[Any], shape: tuple[int, ...]) -> pa.DataType | None:
-    """The Arrow type of an array's column; None where it has none."""
+    """The Arrow type of the column of an array, or None if there is none."""
     if len(shape) == 2 and dtype.kind in "fiub" and shape[1] > 0:
         value = pa.float32() if dtype.kind == "f" else pa.from_numpy_dtype(dtype.newbyteorder("="))
         return pa.list_(value, shape[1])

@@ -1,4 +1,4 @@
-"""One door to every collection."""
+"""Open any collection of media."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def open_media(
     names: str | Path | None = None,
     allow_outside: bool = False,
 ) -> Collection:
-    """A folder, a table (Parquet, CSV) of paths or bytes, or an npz of pixels.
+    """Open a folder, a table (Parquet, CSV) of paths or bytes, or an npz of pixels.
 
-    `pattern` takes labels from the names in a folder; `column` is where a table holds the media;
-    `rate` is that of bare samples; with `stills`, a folder's images are clips that stand still.
-    `names` is the list that a release left beside its folder: files get their old names back.
-    A table may only name files below its own folder, and links in a folder that lead out of it are
-    skipped and listed, unless `allow_outside`.
+    `pattern` reads labels from file names in a folder. `column` is the column of a table with the
+    media. `rate` is the sample rate of raw sound. With `stills`, images in a folder count as clips.
+    `names` is the list that a release wrote beside its folder: files get their original names.
+    Unless `allow_outside`, a table may only name files below its own folder, and links that lead
+    out of a folder are skipped and listed.
     """
     path = Path(path)
     if path.is_dir():
         if column is not None:
-            raise UserError(f"{path} is a folder and has no column '{column}'")
+            raise UserError(f"{path} is a folder and has no column '{column}'; leave out --column")
         return MediaFolder.read(
             path, kind, pattern, stills=stills, names=names, allow_outside=allow_outside
         )
     if names is not None:
-        raise UserError(f"--names gives files of a folder their old names; {path} is none")
+        raise UserError(f"--names is for a folder of files; {path} is not a folder")
     if pattern is not None:
-        raise UserError(f"--pattern reads the names of files in a folder; {path} is none")
+        raise UserError(f"--pattern reads file names in a folder; {path} is not a folder")
     if not path.exists() and not path.is_symlink():
         near = path.parent.iterdir() if path.parent.is_dir() else ()
         hint = did_you_mean(path.name, [p.name for p in near])
@@ -58,7 +58,7 @@ def open_media(
 
 
 def kind_of_folder(path: str | Path) -> Kind:
-    """The kind of media that most files of a folder are, by their names."""
+    """The kind of most media files of a folder, by their suffixes."""
     counts = Counter(kind_of(name) for _, _, names in os.walk(path) for name in names)
     media = [(n, kind) for kind, n in counts.items() if kind is not None]
     if not media:

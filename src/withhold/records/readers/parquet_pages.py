@@ -1,7 +1,7 @@
-"""How large the pages of a Parquet file say they are, from their own headers.
+"""The unpacked sizes that the page headers of a Parquet file declare.
 
-The footer may say that a column is small while a page inside says two gigabytes, which Arrow
-allocates and fills: zstd packs zeros 30,000 to 1. So the headers of the pages are read as well.
+The footer may declare a small column while one of its pages declares two gigabytes, which Arrow
+allocates and fills: zstd packs zeros 30,000 to 1. So the page headers are read as well.
 
     FileMetaData   = …, 4: row groups, …
     RowGroup       = 1: column chunks, …
@@ -9,8 +9,8 @@ allocates and fills: zstd packs zeros 30,000 to 1. So the headers of the pages a
     ColumnMetaData = …, 7: packed size, …, 9: place of data, …, 11: place of dictionary, …
     PageHeader     = 1: type, 2: size unpacked, 3: size packed, …
 
-A page header is followed by its packed bytes, then by the next header. The footer is read here and
-not asked of Arrow, which ends the process where the metadata of a column chunk make no sense.
+A page header is followed by its packed bytes, then by the next header. The footer is parsed here,
+because Arrow ends the process if the metadata of a column chunk makes no sense.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TAIL = 8  # the footer's length, and PAR1
 
 
 def unpacked_pages(file: BinaryIO) -> int:
-    """The sum of what all pages say they unpack to, in bytes; ValueError for no Parquet file."""
+    """The total declared unpacked size in bytes; ValueError if it is not a Parquet file."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(size - _TAIL, 0))
     length = int.from_bytes(file.read(4), "little")
@@ -65,7 +65,7 @@ def _pages(file: BinaryIO, start: int, stop: int) -> int:
         try:
             sizes = read.struct(dict.fromkeys((2, 3), (I32, read.integer)))
         except ValueError:
-            break  # Arrow cannot read it either, and says so when it comes there
+            break  # Arrow cannot read it either, and will report it
         if min(sizes.values(), default=-1) < 0:
             break
         total += sizes.get(2, 0)

@@ -1,4 +1,4 @@
-"""Parquet: the default format, read in small pieces whatever the file's layout."""
+"""Parquet: the default format, read in small pieces for any layout of the file."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _STREAM_BYTES = 2**16
 class ParquetSource:
     """Streams a Parquet file; memory depends on the batch, not on the file's row groups.
 
-    Every column is read through a small buffered stream. Neither a memory map nor pre-buffering
-    would do: the pages of a map count as resident, and without the stream Arrow takes in whole
-    column chunks, which in a file of one row group is the whole file.
+    Every column is read through a small buffered stream. A memory map would not help, because its
+    pages count as resident memory. Without the stream, Arrow reads whole column chunks: in a file
+    with one row group that is the whole file.
     """
 
     by_column = True
@@ -40,8 +40,8 @@ class ParquetSource:
                 unpacked = _unpacked(file.metadata, self.schema)
                 with open_regular(path) as raw:
                     unpacked = max(unpacked, unpacked_pages(raw))
-            ",".join(self.schema.names).encode()  # names that are no text are found here
-        except Exception as error:  # Arrow raises whatever the damage led it to
+            ",".join(self.schema.names).encode()  # fails if a name is not valid text
+        except Exception as error:  # with a damaged file, Arrow raises errors of any type
             raise UserError(
                 f"{path} is not a Parquet file, or was cut short; write it again"
                 f" ({one_line(error)})"
@@ -53,14 +53,14 @@ class ParquetSource:
     def batches(
         self, *, rows: int = 4096, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `rows` rows; the columns in the order asked."""
+        """Yield batches of `rows` rows, with the columns in the requested order."""
         wanted = check_columns(self.name, self.schema, columns)
         return rebatch(self._decoded(rows, wanted), rows, name=self.name)
 
     def _decoded(self, rows: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(column) for column in columns], self.schema.metadata)
-        # The decoder holds several times what it decodes (levels, growing builders), so it is
-        # given less at a time than the batch that was asked for.
+        # The decoder holds several times what it decodes (levels, growing builders), so it
+        # decodes less than a batch at a time.
         least = min(rows, 256)
         step = max(least, min(rows, _DECODE_BYTES // row_bytes(schema)))
         done = 0
@@ -68,13 +68,13 @@ class ParquetSource:
             with self._open() as file:
                 for batch in file.iter_batches(step, columns=columns, use_threads=False):
                     found = batch.select(columns).cast(schema)
-                    found.validate(full=True)  # text that is no UTF-8, places beyond a dictionary
+                    found.validate(full=True)  # invalid UTF-8, indices beyond a dictionary
                     done += found.num_rows
                     if done > (self.num_rows or 0):
                         break
                     yield found
             if done != self.num_rows:
-                raise ValueError(f"it says that it has {self.num_rows} rows")
+                raise ValueError(f"its footer says that it has {self.num_rows} rows")
         except Exception as error:
             raise UserError(
                 f"{self.path} is damaged after row {done}; write it again ({one_line(error)})"
@@ -87,7 +87,7 @@ class ParquetSource:
 
 
 def _unpacked(metadata: pq.FileMetaData, schema: pa.Schema) -> int:
-    """How many bytes the file says it holds: by its chunks, or by its rows where that is more."""
+    """The larger of two estimates of the unpacked size in bytes: by chunks, and by rows."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     rows = [group.num_rows for group in groups]
     if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows:
@@ -97,7 +97,7 @@ def _unpacked(metadata: pq.FileMetaData, schema: pa.Schema) -> int:
 
 
 def row_bytes(schema: pa.Schema) -> int:
-    """About how many bytes a row takes, by the types alone: the same for every file of a schema."""
+    """The approximate bytes per row, from the schema alone."""
     return max(1, sum(_value_bytes(kind) for kind in schema.types))
 
 

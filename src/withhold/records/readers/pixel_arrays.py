@@ -1,4 +1,4 @@
-"""Pictures or clips as one array of an npz file: (n, h, w), (n, h, w, 3) or (n, t, h, w, 3)."""
+"""Images or clips as one array of an npz file: (n, h, w), (n, h, w, 3) or (n, t, h, w, 3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from withhold.records.samples import ByteArray, Clip, Kind, Picture
 
 @dataclass(frozen=True, eq=False)
 class PixelArrays:
-    """Pixels of bytes held in memory, and the file's other arrays of the same length as labels."""
+    """8-bit pixels in memory, and the other arrays of the same length as labels."""
 
     path: Path
     kind: Kind
@@ -31,17 +31,17 @@ class PixelArrays:
 
     @classmethod
     def read(cls, path: Path, kind: Kind, *, column: str | None = None) -> PixelArrays:
-        """Read an npz; the pixels are the array `column`, or the one that looks like them."""
+        """Read an npz. The pixels are the array `column`, or the only one that can be pixels."""
         dimensions = {"image": (3, 4), "clip": (5,)}.get(kind)
         if dimensions is None:
-            raise UserError(f"{path.name}: an npz holds images or clips, no {kind}; use Parquet")
+            raise UserError(f"{path.name}: an npz has images or clips, not {kind}s; use Parquet")
         arrays = _load(path)
         if column is not None and column not in arrays:
             raise UserError(f"array '{column}' is not in {path.name}{did_you_mean(column, arrays)}")
         likely = [n for n, a in arrays.items() if a.ndim in dimensions and a.dtype == np.uint8]
         if column is None and len(likely) != 1:
             raise UserError(
-                f"{path.name}: cannot tell which array holds the {kind}s (bytes, in"
+                f"{path.name}: cannot find the array with the {kind}s (bytes, in"
                 f" {' or '.join(map(str, dimensions))} dimensions; arrays: {listing(arrays)});"
                 " name it with --column"
             )
@@ -71,7 +71,7 @@ class PixelArrays:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the labels."""
+        """The schema of the labels."""
         return self.table.schema
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ class PixelArrays:
             yield Item(f"row {start + place}", sample, rows[place] if rows else {})
 
     def stamp(self) -> str:
-        """Size and time of writing."""
+        """Size and modification time."""
         stat = self.path.stat()
         return f"{self.path.name} {stat.st_size} {stat.st_mtime_ns} {self.column}"
 
@@ -116,7 +116,7 @@ def _label(values: npt.NDArray[Any], name: str, path: Path) -> pa.Array:
         ValueError,
         OverflowError,
         SystemError,
-    ) as error:  # code points that are no text
+    ) as error:  # invalid code points
         raise UserError(
             f"{path.name}: array '{name}' cannot be read as labels ({one_line(error)})"
         ) from error
@@ -129,14 +129,14 @@ def _load(path: Path) -> dict[str, npt.NDArray[Any]]:
                 raise UserError(f"{path} holds one bare array; save it with np.savez")
         # Sizes are checked here, before numpy allocates what a header asks for.
         names = [array.name for array in stored_arrays(path)]
-        # Opened here, so that it is closed whatever numpy makes of it.
+        # Opened here, so that it is closed even if numpy fails.
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return {name: file[name] for name in names}
     except FileNotFoundError:
         raise UserError(f"no such file: {path}") from None
     except UserError:
         raise
-    except Exception as error:  # damage leads zipfile and numpy to errors of any type
+    except Exception as error:  # with damage, zipfile and numpy raise errors of any type
         raise UserError(
-            f"{path} is no npz file of plain arrays, or was cut short ({one_line(error)})"
+            f"{path} is not an npz file of plain arrays, or was cut short ({one_line(error)})"
         ) from error

@@ -1,4 +1,4 @@
-"""Where record batches come from: one interface over files and frames in memory."""
+"""Sources of record batches: one interface for files and frames in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from withhold.records.readers.times import check_times, check_zones
 class Source(Protocol):
     """A table that can be read many times, a batch at a time.
 
-    `num_rows` is None where it is not known without reading. `by_column` says whether reading a
+    `num_rows` is None if it is not known without reading. `by_column` says whether reading a
     few columns costs only those columns (Parquet) or the whole file (CSV).
     """
 
@@ -30,14 +30,14 @@ class Source(Protocol):
     def batches(
         self, *, rows: int = 4096, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of exactly `rows` rows (the last may be shorter), columns as asked."""
+        """Yield batches of exactly `rows` rows (the last may be shorter) with these columns."""
         ...
 
 
 def open_source(data: Any) -> Source:
-    """Open a path by its suffix, or a pandas, polars or Arrow frame; a Source is given back as is.
+    """Open a path by its suffix, or a pandas, polars or Arrow frame. A Source is returned as it is.
 
-    A file is checked here: it exists, can be read, is what its suffix says, and has rows.
+    A file is checked: it must exist, be readable, have the format of its suffix, and have rows.
     """
     if isinstance(data, str | os.PathLike):
         path = Path(data)
@@ -68,7 +68,7 @@ def reads(*suffixes: str) -> Callable[[_Reader], _Reader]:
 
 
 def known_suffix(path: Path, registry: Iterable[str], verb: str) -> str:
-    """The registered suffix that ends `path` (the longest: `.csv.gz` before `.gz`)."""
+    """The longest registered suffix of `path`: `.csv.gz` before `.gz`."""
     found = [suffix for suffix in registry if path.name.lower().endswith(suffix)]
     if not found:
         raise UserError(
@@ -78,7 +78,7 @@ def known_suffix(path: Path, registry: Iterable[str], verb: str) -> str:
 
 
 def check_table(name: str, schema: pa.Schema, num_rows: int | None) -> None:
-    """Refuse what no reader can hand on: no rows, no columns, or a column name used twice."""
+    """Refuse a table without rows or columns, or with a repeated column name."""
     if num_rows == 0 or not schema.names:
         raise UserError(f"{name} has no rows; nothing can be read from it")
     twice = [column for column, count in Counter(schema.names).items() if count > 1]
@@ -88,7 +88,7 @@ def check_table(name: str, schema: pa.Schema, num_rows: int | None) -> None:
 
 
 def check_columns(name: str, schema: pa.Schema, columns: Sequence[str] | None) -> list[str]:
-    """The columns to read; all of them for None, an error for one that is not there."""
+    """The columns to read: all of them for None, an error for one that does not exist."""
     for column in columns or ():
         if column not in schema.names:
             hint = did_you_mean(column, schema.names) or f"; columns: {listing(schema.names)}"
@@ -99,9 +99,9 @@ def check_columns(name: str, schema: pa.Schema, columns: Sequence[str] | None) -
 def rebatch(
     batches: Iterable[pa.RecordBatch], rows: int, *, name: str = "the data"
 ) -> Iterator[pa.RecordBatch]:
-    """Cut and join batches to `rows` rows each, so that nothing depends on a file's own blocks.
+    """Cut and join batches to `rows` rows each, so that nothing depends on the blocks of a file.
 
-    Every reader ends here, and so values that nothing can use are refused here.
+    Every reader calls this, so it also refuses values that nothing can use.
     """
     if rows < 1:
         raise ValueError(f"rows must be at least 1, not {rows}")
@@ -123,7 +123,7 @@ def rebatch(
 
 
 def one_line(error: BaseException) -> str:
-    """The first line of a library's message, without its full stop, to put inside ours."""
+    """The first line of a library's message, without its full stop, to use in our own."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".") if lines else type(error).__name__
 
@@ -146,7 +146,7 @@ def _check_readable(path: Path) -> None:
         raise UserError(f"no such file: {path}{near}") from None
     except PermissionError:
         raise UserError(
-            f"{path} cannot be read: permission denied; ask its owner or chmod it"
+            f"{path} cannot be read: permission denied; ask its owner, or change its mode"
         ) from None
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from None

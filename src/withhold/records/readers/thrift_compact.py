@@ -1,7 +1,8 @@
-"""Thrift's compact protocol, as far as it takes to pick a few numbers out of Parquet's headers.
+"""The part of Thrift's compact protocol that is needed to read a few numbers from Parquet headers.
 
-A struct is a row of fields and a zero byte. A field's head has its kind in the low four bits and
-the step from the field before in the high four; where the step is 0, the field's number follows.
+A struct is a sequence of fields and a zero byte. The head of a field has its kind in the low four
+bits, and in the high four bits the difference to the number of the previous field. If the
+difference is 0, the number of the field follows.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range
 
 
 class Compact:
-    """Bytes read from the front; ValueError where they are not what they should be.
+    """A reader of bytes; ValueError if they are invalid.
 
-    `at` is the place of the next byte.
+    `at` is the position of the next byte.
     """
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
 
     def struct(self, wanted: Mapping[int, tuple[int, Callable[[], Any]]]) -> dict[int, Any]:
-        """The fields of a struct that are wanted: number to kind and reader; others are skipped."""
+        """The wanted fields of a struct, given as {number: (kind, reader)}. Others are skipped."""
         found: dict[int, Any] = {}
         field = 0
         while (head := self.byte()) != 0:
@@ -56,11 +57,11 @@ class Compact:
         return value >> 1 ^ -(value & 1)
 
     def skip(self, kind: int, depth: int = _DEEPEST) -> None:
-        """Go past a value."""
+        """Skip a value."""
         if depth == 0:
             raise ValueError("it is nested too deeply")
         if kind in (TRUE, FALSE):
-            return  # in the field's own head
+            return  # the value is in the head of the field
         if kind in (I16, I32, I64):
             self._unsigned()
         elif kind in (BYTE, DOUBLE, BINARY):
@@ -85,7 +86,7 @@ class Compact:
             raise ValueError(f"there is no kind {kind}")
 
     def _skip_element(self, kind: int, depth: int) -> None:
-        if self.at >= len(self.data):  # else a count of billions would be counted to its end
+        if self.at >= len(self.data):  # otherwise a count of billions would be read to its end
             raise ValueError("it ends early")
         # In a list or a map, true and false take a byte.
         self.skip(BYTE if kind in (TRUE, FALSE) else kind, depth - 1)

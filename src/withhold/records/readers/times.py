@@ -1,4 +1,4 @@
-"""Dates and times that Python can hold: a damaged file has others, and every use of them fails."""
+"""Checks that dates and times fit into Python's types. In a damaged file they may not."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from withhold.core.errors import UserError
 
 _DAY = 86_400
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-# Seconds of the years 1 to 9999 about 1970, less two days for time zones.
+# Seconds from 1970 to the years 1 and 9999, less two days for time zones.
 _FIRST, _LAST = -719_160 * _DAY, 2_932_894 * _DAY
 _LONGEST = 999_999_998 * _DAY  # of a duration
 
 
 def check_zones(schema: pa.Schema, name: str) -> None:
-    """Refuse a column of times in a zone that is not known."""
+    """Refuse a column of times in an unknown time zone."""
     for field in schema:
         for kind in _types(field.type):
             if not pa.types.is_timestamp(kind):
@@ -27,15 +27,15 @@ def check_zones(schema: pa.Schema, name: str) -> None:
                 zone = kind.tz
                 if zone is not None:
                     pa.lib.string_to_tzinfo(zone)
-            except Exception as error:  # of whichever library knows the zones, or it is no text
+            except Exception as error:  # errors of the time zone library, or invalid text
                 raise UserError(
-                    f"column '{field.name}' of {name} has times in the zone {(zone or '')[:40]!r},"
-                    " which is not known"
+                    f"column '{field.name}' of {name} has times in the unknown time zone"
+                    f" {(zone or '')[:40]!r}"
                 ) from error
 
 
 def check_times(batch: pa.RecordBatch, name: str) -> None:
-    """Refuse a date, time or duration that Python has no value for."""
+    """Refuse a date, time or duration that Python cannot represent."""
     for field, column in zip(batch.schema, batch.columns, strict=True):
         for leaf in _leaves(column):
             bounds = _bounds(leaf.type)
@@ -45,13 +45,13 @@ def check_times(batch: pa.RecordBatch, name: str) -> None:
             low, high = found["min"].as_py(), found["max"].as_py()
             if low is not None and (low < bounds[0] or high > bounds[1]):
                 raise UserError(
-                    f"column '{field.name}' of {name} holds {leaf.type} values beyond any date or"
-                    f" time (the years 1 to 9999): {low} to {high}; mend or drop it"
+                    f"column '{field.name}' of {name} holds {leaf.type} values that are no date,"
+                    f" time or duration in Python: {low} to {high}; correct them or drop the column"
                 )
 
 
 def _bounds(kind: pa.DataType) -> tuple[int, int] | None:
-    """The least and the largest value that can be read, in the units of the type."""
+    """The smallest and the largest value that can be read, in the units of the type."""
     if pa.types.is_date32(kind):
         return _FIRST // _DAY, _LAST // _DAY
     if pa.types.is_date64(kind):

@@ -1,4 +1,4 @@
-"""How large a file may become in memory, judged by what it says before anything is allocated."""
+"""Limits on the size of a file in memory, checked before anything is allocated."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError
 
-# Real features shrink by a factor of 1 to 10, sparse ones by 100. A file that says it is larger
-# than both limits is refused: a bomb of a few kilobytes would otherwise fill the memory.
+# Real features compress by a factor of 1 to 10, sparse ones by 100. A file beyond both limits is
+# refused: otherwise a zip bomb of a few kilobytes would fill the memory.
 FREE_BYTES = 2**30
 MOST_RATIO = 200
-MOST_COLUMNS = 2**16  # a column costs a reader about 10 kB before it holds a value
+MOST_COLUMNS = 2**16  # an empty column costs a reader about 10 kB
 MOST_FEATURES = 2**20  # of one list column
 
 
 def check_unpacked(path: Path, unpacked: int) -> None:
-    """Refuse a file whose contents take far more memory than its size makes believable."""
+    """Refuse a file whose contents need implausibly more memory than its size."""
     packed = path.stat().st_size
     if unpacked > max(FREE_BYTES, MOST_RATIO * packed):
         raise UserError(
-            f"{path} says that its {packed:,} bytes unpack to {unpacked:,}, more than {MOST_RATIO}"
-            " times as many; if that is true, write it without compression"
+            f"{path} claims that its {packed:,} bytes unpack to {unpacked:,}, more than"
+            f" {MOST_RATIO} times as many; if that is right, write it without compression"
         )
 
 
 def check_width(name: str, columns: int) -> None:
-    """Refuse a table of more columns than any reader should hold."""
+    """Refuse a table with too many columns."""
     if columns > MOST_COLUMNS:
         raise UserError(
             f"{name} has {columns:,} columns; at most {MOST_COLUMNS:,} are read, so put features in"
@@ -36,7 +36,7 @@ def check_width(name: str, columns: int) -> None:
 
 
 def least_row_bytes(schema: pa.Schema) -> int:
-    """How many bytes a row takes at least once it is in memory, by the types alone."""
+    """The least bytes that a row takes in memory, from the types alone."""
     return sum(_least(kind) for kind in schema.types)
 
 

@@ -1,6 +1,6 @@
-"""Writers of record batches: one format a file, all streaming."""
+"""Writers of record batches: one format per file, all streaming."""
 
-# The format modules are imported for their registrations, so that the suffix of a path finds them.
+# These imports register the formats under their suffixes.
 from withhold.records.writers import csv_sink, npz_sink, parquet_sink  # noqa: F401
 from withhold.records.writers.sink import Sink, check_sink, open_sink
 

@@ -16,10 +16,10 @@ from withhold.records.writers.sink import Sink, writes
 
 @writes(".csv", ".csv.gz")
 class CsvSink(Sink):
-    """Writes a header and rows; text in quotes, missing as nothing, gzip without a time stamp.
+    """Writes a header and rows: text in quotes, missing values empty, gzip without a time stamp.
 
-    CSV has no lists and no types: a list column is refused at once, and text such as `NA`, or
-    digits, comes back as what it looks like.
+    CSV has no lists and no types. A list column is refused at once. Text such as `NA`, or digits,
+    is read back as a missing value or a number.
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -27,8 +27,8 @@ class CsvSink(Sink):
         for field in schema:
             if pa.types.is_nested(field.type) or pa.types.is_large_binary(field.type):
                 raise UserError(
-                    f"{path} cannot hold column '{field.name}' ({field.type}): CSV has single"
-                    " values only; write .parquet or .npz"
+                    f"{path} cannot hold column '{field.name}' ({field.type}): CSV has only"
+                    " single values; write .parquet or .npz"
                 )
         self._flat = pa.schema([field.with_type(_flat(field.type)) for field in schema])
 

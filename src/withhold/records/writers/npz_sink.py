@@ -1,4 +1,4 @@
-"""Writing NPZ: the wide rows wait in a scratch file, the small columns in memory."""
+"""Writing NPZ: rows of floats wait in a scratch file, other columns in memory."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ _TEXT_ROWS = 2**14
 
 @writes(".npz")
 class NpzSink(Sink):
-    """One array a column, stored without compression and without time stamps, as `np.load` reads.
+    """Writes one array per column, without compression or time stamps; `np.load` can read it.
 
-    An array's length stands before its rows, so nothing can be zipped until the last batch: rows
-    of floats wait in an unnamed scratch file beside the output, all else in memory.
+    The length of an array comes before its rows, so nothing can be zipped until the last batch.
+    Until then, rows of floats are in an unnamed scratch file beside the output, and everything else
+    is in memory.
 
     Numpy has no null. A null becomes '' in text, NaT in times and NaN in numbers; integers and
-    booleans with a null in them are therefore written as floats (float32 up to 16 bits, else
-    float64, which is exact to 2**53).
+    booleans with a null are therefore written as floats (float32 up to 16 bits, otherwise float64,
+    which is exact up to 2**53).
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -74,7 +75,7 @@ class _Held(Protocol):
 
 
 class _Scratch:
-    """Rows of floats, on disk; unnamed, so that not even a killed process leaves it behind."""
+    """Rows of floats in an unnamed file, which disappears even if the process is killed."""
 
     def __init__(self, kind: pa.DataType, folder: Path, where: str) -> None:
         self.dtype = np.dtype(kind.value_type.to_pandas_dtype())
@@ -98,7 +99,7 @@ class _Scratch:
 
 
 class _Matrices:
-    """Rows of integers or booleans, in memory: one null anywhere turns them all to floats."""
+    """Rows of integers or booleans in memory: a single null turns them all into floats."""
 
     def __init__(self, kind: pa.DataType, where: str) -> None:
         self.width = kind.list_size if pa.types.is_fixed_size_list(kind) else None
@@ -109,7 +110,7 @@ class _Matrices:
     def add(self, values: pa.Array) -> None:
         rows = _matrix(values, self.width, self.where)
         self.width = rows.shape[1] if len(rows) else self.width
-        # Copied: a view would keep alive the whole batch it was cut from.
+        # Copied: a view would keep its whole batch in memory.
         self.parts.append(rows.copy())
 
     def copy_to(self, member: IO[bytes]) -> None:
@@ -124,7 +125,7 @@ class _Matrices:
 
 
 class _Values:
-    """One value a row, in memory as Arrow, which is smaller than numpy's fixed-width text."""
+    """One value per row, in memory as Arrow, which is smaller than numpy's fixed-width text."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self.kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -164,7 +165,7 @@ def _is_matrix(kind: pa.DataType) -> bool:
 
 
 def _matrix(lists: pa.Array, width: int | None, where: str) -> NDArray[Any]:
-    """The lists as rows: (n, width); where anything is null, as floats with NaN."""
+    """The lists as rows (n, width); as floats with NaN if anything is null."""
     lengths = pc.list_value_length(lists.drop_null()).to_numpy()
     width = int(lengths[0]) if width is None and len(lengths) else width or 0
     if (lengths != width).any():
@@ -218,7 +219,7 @@ def _to_numpy(array: pa.Array, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _with_nan(array: pa.Array) -> NDArray[Any]:
-    """Numbers with NaN for null; the float type depends on the numbers' type, not their values."""
+    """Numbers with NaN for null. The float type depends on the type of the numbers alone."""
     if pa.types.is_floating(array.type):
         return np.asarray(array.to_numpy(zero_copy_only=False))
     if pa.types.is_null(array.type):

@@ -15,7 +15,7 @@ _GROUP_BYTES = 32 * 2**20
 
 @writes(".parquet", ".pq")
 class ParquetSink(Sink):
-    """Row groups of about 32 MiB, zstd; the bytes depend on the rows alone, not on the batches.
+    """Row groups of about 32 MiB, zstd. The bytes depend only on the rows, not on the batches.
 
     Floats are byte-stream-split instead of dictionary-coded: on normal noise that is 9 % smaller
     than plain zstd and faster to read, and a dictionary of reals is only a second copy of them.
@@ -58,14 +58,14 @@ class ParquetSink(Sink):
             writer.is_open = False
 
     def _write_group(self) -> None:
-        # Joined first, since pages would otherwise break where the batches did.
+        # Joined first: otherwise pages would end where the batches end.
         table = pa.Table.from_batches(self._held, self.schema).combine_chunks()
         self._held, self._held_rows = [], 0
         self._writer.write_table(table, row_group_size=self._rows_per_group)
 
 
 def _leaves(schema: pa.Schema) -> tuple[list[str], list[str]]:
-    """The Parquet paths of the leaves, floats apart; an empty file knows them for any nesting."""
+    """The Parquet paths of the leaves: floats, and others. An empty file gives them."""
     buffer = io.BytesIO()
     pq.write_table(schema.empty_table(), buffer)
     leaves = pq.ParquetFile(buffer).schema

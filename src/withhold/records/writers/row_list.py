@@ -1,9 +1,9 @@
 """The list of rows beside a release: which original row each released row was.
 
-It stays in the house. `withhold audit` reads it to compare a release with its original. The list
-holds the SHA-256 of the release file, and one of the features of the original in their order: with
-another file, or the same records in another order, every record would be paired with a stranger,
-and an audit would find that nothing can be read.
+The list is private. `withhold audit` reads it to compare a release with its original. It contains
+the SHA-256 of the release file, and one of the features of the original in their order. With
+another file, or with the same records in another order, every record would be paired with a wrong
+one, and an audit would wrongly find that nothing can be inferred.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from withhold.core.errors import UserError
 from withhold.core.safe_read import file_sha256
 
 _STEP = 4096
-MANY_ROWS = 1_000_000  # from which the list is Parquet
+MANY_ROWS = 1_000_000  # a longer list is written as Parquet
 _MARKS = {  # the first lines of a CSV list, and the metadata of a Parquet list
     "release": "# sha256 of the release: ",
     "original": "# sha256 of the features of the original: ",
@@ -32,7 +32,7 @@ _MARKS = {  # the first lines of a CSV list, and the metadata of a Parquet list
 
 
 def rows_path(output: Path, rows: int = 0) -> Path:
-    """Where the list of released rows goes: which original row each of them was."""
+    """Where the list goes that says which original row each released row was."""
     return output.with_name(f"{output.stem}.rows.{'parquet' if rows > MANY_ROWS else 'csv'}")
 
 
@@ -41,7 +41,7 @@ def write_rows(
 ) -> None:
     """Write which original row each row of the file `release` was, for its owner alone (0600).
 
-    original: the digest of its features, where it has some. This list does not leave the house.
+    original: the digest of its features, if it has any. This list must stay private.
     """
     known = {"release": file_sha256(release)} | ({} if original is None else {"original": original})
     with writing_to(path), open_new(path, private=True) as file:
@@ -60,7 +60,7 @@ def write_rows(
 
 
 def find_rows(release: Path) -> Path | None:
-    """The list of rows that stands beside a release, if there is one."""
+    """The list of rows beside a release, if there is one."""
     found = [release.with_name(f"{release.stem}.rows.{kind}") for kind in ("csv", "parquet")]
     return next((path for path in found if path.is_file()), None)
 
@@ -77,8 +77,8 @@ def read_rows(path: Path) -> npt.NDArray[np.int64]:
         originals = table["original"].to_numpy().astype(np.int64)
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
         raise UserError(
-            f"{path} is not a list of rows as withhold transform writes it (columns released and"
-            " original)"
+            f"{path} is not a list of rows from withhold transform (it needs the columns released"
+            " and original)"
         ) from error
     n = len(originals)
     if not np.array_equal(np.sort(released), np.arange(n)) or len(np.unique(originals)) != n:
@@ -89,9 +89,10 @@ def read_rows(path: Path) -> npt.NDArray[np.int64]:
 
 
 def listed_digests(path: Path) -> dict[str, str]:
-    """The SHA-256 of the `release` and of the features of the `original` that a list is of.
+    """The SHA-256 of the `release` and of the features of the `original` in a list.
 
-    A list without them gives nothing, and so does what is no list: `read_rows` says what is wrong.
+    The result is empty for a list without them, and for a file that is not a list: `read_rows`
+    reports what is wrong.
     """
     try:
         if path.suffix == ".parquet":
@@ -111,14 +112,14 @@ def listed_digests(path: Path) -> dict[str, str]:
 
 
 def check_release(path: Path, release: Path, *, named: bool) -> None:
-    """Refuse a list of rows that is of another file than `release`.
+    """Refuse a list of rows that belongs to another file than `release`.
 
-    A list that does not say whose it is counts where the user named it himself.
+    A list without a digest is accepted only if the user named it.
     """
     digest = listed_digests(path).get("release")
     if digest is None and not named:
         raise UserError(
-            f"{path} does not say which release it is of; write the release again, or name the list"
+            f"{path} does not say which release it belongs to; write the release again, or name it"
             " with --rows if you are sure"
         )
     if digest is not None and digest != file_sha256(release):
@@ -129,7 +130,7 @@ def check_release(path: Path, release: Path, *, named: bool) -> None:
 
 
 class FeatureDigest:
-    """SHA-256 of features in the order of their rows, whatever file or batches they come in."""
+    """SHA-256 of features in the order of their rows, for any file format and batches."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()

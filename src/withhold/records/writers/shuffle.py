@@ -1,4 +1,4 @@
-"""Rows written in one order and read in another; memory does not grow with the data."""
+"""Write rows in one order and read them in another. Memory does not grow with the data."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import pyarrow as pa
 
 from withhold.core.atomic import writing_to
 
-BUCKET = 3 * 2**20  # bytes of a bucket, about
-MANY = 256  # buckets at most
+BUCKET = 3 * 2**20  # approximate bytes of a bucket
+MANY = 256  # maximal number of buckets
 _PLACE = "\0place"
 _ROWS = 4096
 
 
 class Shuffle:
-    """A context manager that takes batches with the place of each row, then gives them sorted.
+    """A context manager that takes batches with the place of each row, then returns them sorted.
 
-    Places are cut into ranges; the rows of each range wait in a file of their own in `folder`, and
-    are sorted in memory one range at a time. Where there is one range, the rows wait in memory.
+    Places are divided into ranges. The rows of each range are in a file in `folder`, and are sorted
+    in memory one range at a time. If there is only one range, its rows stay in memory.
     """
 
     def __init__(self, schema: pa.Schema, folder: Path, *, rows: int, size: int) -> None:
@@ -63,7 +63,7 @@ class Shuffle:
         sorted_ = batch.take(pa.array(order))
         for i in np.unique(bucket):
             piece = sorted_.slice(int(ends[i]), int(ends[i + 1] - ends[i]))
-            # Copied by `take`, so that a slice does not write the buffers of the whole batch.
+            # Copied by `take`: a slice would write the buffers of the whole batch.
             piece = piece.take(pa.array(np.arange(len(piece))))
             with writing_to(self._path(int(i))):
                 self._files[i][1].write_batch(piece)

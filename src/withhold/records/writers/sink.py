@@ -1,4 +1,4 @@
-"""Where record batches go: a file that appears under its name complete, or not at all."""
+"""Sinks for record batches: a file that appears complete under its name, or not at all."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from withhold.records.readers.source import known_suffix
 
 
 class Sink(ABC):
-    """A context manager that takes batches; leaving it cleanly puts the file under its name.
+    """A context manager that takes batches. At its normal end, the file appears under its name.
 
-    Until then the rows are in `.<name>.partial` beside it. An exception inside the block deletes
-    that and leaves whatever stood under the name before; so does a full disk. Where the name is
-    a symbolic link, the file it points to is replaced.
+    Until then the rows are in `.<name>.partial` beside it. An exception inside the block, or a full
+    disk, deletes that file and leaves an older file of the name as it was. If the name is a
+    symbolic link, its target is replaced.
 
-    A format implements `_begin`, `_append` and `_finish`, which write to `self._file` alone.
+    A format implements `_begin`, `_append` and `_finish`, which write only to `self._file`.
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -37,7 +37,7 @@ class Sink(ABC):
         self._is_open = False
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append a batch, whose columns are those of `schema`."""
+        """Append a batch with the columns of `schema`."""
         if not self._is_open:
             raise ValueError(f"the sink for {self.name} is not open: use it in a `with` block")
         if not batch.schema.equals(self.schema, check_metadata=False):
@@ -47,7 +47,7 @@ class Sink(ABC):
 
     def __enter__(self) -> Self:
         with self._told_plainly():
-            # A partial of a killed run is nobody's: remove it, never follow or append to it.
+            # Remove the partial file of a killed run; never follow it as a link or append to it.
             self._partial.unlink(missing_ok=True)
             self._file = self._partial.open("xb")
         self._is_open = True
@@ -83,18 +83,18 @@ class Sink(ABC):
 
     @abstractmethod
     def _append(self, batch: pa.RecordBatch) -> None:
-        """Write, or hold, the rows of a batch."""
+        """Write the rows of a batch, or keep them for `_finish`."""
 
     @abstractmethod
     def _finish(self) -> None:
-        """Write what is held and what comes after the rows."""
+        """Write the rows that were kept, and what comes after the rows."""
 
     @abstractmethod
     def _release(self) -> None:
-        """Let go of writers that would otherwise write to the closed file when collected."""
+        """Drop writers that would otherwise write to the closed file when garbage-collected."""
 
     def _discard(self) -> None:
-        """Forget everything that is not committed; harmless after a commit."""
+        """Delete everything that is not committed. Does nothing after a commit."""
         self._is_open = False
         with suppress(Exception):
             self._release()
@@ -135,7 +135,7 @@ def open_sink(
 
 
 def check_sink(path: Path) -> str:
-    """The suffix of a file that can be written; an error where it cannot."""
+    """The suffix of a file to write; an error if it cannot be written."""
     suffix = known_suffix(path, _SINKS, "write")
     folder = Path(os.path.realpath(path)).parent
     if path.is_dir():
@@ -163,7 +163,7 @@ def writes(*suffixes: str) -> Callable[[_Writer], _Writer]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power cut; not every file system lets a folder be synced."""
+    """Make the rename survive a power cut. Not every file system can sync a folder."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

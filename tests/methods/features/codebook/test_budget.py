@@ -53,7 +53,7 @@ def test_what_is_not_understood_is_refused_in_one_line(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["who<=100.5", "who<=150 %"])
 def test_more_than_everything_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match=f"'{text}': no attacker .* more than 100 %"):
+    with pytest.raises(UserError, match=f"'{text}': an accuracy cannot exceed 100 %"):
         read_budget(text, ("who",))
     assert read_budget("who<=100", ("who",))[0].value == 1
 

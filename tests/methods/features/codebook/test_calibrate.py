@@ -50,8 +50,8 @@ def test_a_tight_budget_is_kept_by_chance_codes_and_that_is_said(data: Dataset) 
     tight = made(data, **LEAKY, budget="who<=floor+4", progress=said)
     assert 0 < tight.book.mix < 1
     assert leak(tight, data) <= floor + 0.04 + 1e-6
-    line = next(s for s in said.lines if s.startswith("warning: the budget is kept only where"))
-    assert f"{100 * tight.book.mix:.0f} % of the records get a code by chance" in line
+    line = next(s for s in said.lines if s.startswith("warning: the budget is kept only if"))
+    assert f"{100 * tight.book.mix:.0f} % of the records get a random code" in line
     assert "with: who" in line
     assert np.allclose(tight.probabilities(data.x[:9], {"who": data.attribute("who").rows(
         np.arange(9))}).sum(axis=1), 1, atol=1e-5)  # fmt: skip
@@ -94,7 +94,7 @@ def test_a_budget_is_kept_after_codes_without_people_are_left_out() -> None:
 
 
 def test_below_the_floor_is_refused_with_the_nearest(data: Dataset) -> None:
-    with pytest.raises(UserError, match=r"cannot be met: .*'who'.* the nearest .* who<=floor$"):
+    with pytest.raises(UserError, match=r"cannot be met: .*'who'.* the lowest .* who<=floor$"):
         fit(data, budget="who<=5")
 
 
@@ -170,7 +170,7 @@ def test_twenty_labelled_calibration_records_are_enough(
     if enough:
         assert made(few, **settings).book.mix == 0
         return
-    with pytest.raises(UserError, match=r"has 19 records with a label of 'who' .*at least 20"):
+    with pytest.raises(UserError, match=r"has 19 records with a label of 'who' .*but needs 20"):
         fit(few, **settings)
 
 

@@ -180,5 +180,5 @@ def test_labels_that_never_occur_together_are_refused() -> None:
     who, word = data.table["who"].to_pylist(), data.table["word"].to_pylist()
     who = [w if i % 2 else None for i, w in enumerate(who)]
     word = [None if i % 2 else w for i, w in enumerate(word)]
-    with pytest.raises(UserError, match="no two classes of who, word are labelled together"):
+    with pytest.raises(UserError, match="no two classes with labels of all of who, word"):
         fit(changed(data, who=who, word=word), "who,word")

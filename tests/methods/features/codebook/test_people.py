@@ -141,7 +141,7 @@ def test_few_records_get_few_codes_and_not_an_error() -> None:
     modifier = made(data, codes=40, least=15, epochs=4, progress=said)
     assert len(modifier.codes) >= 4
     assert min(behind(modifier, data)) >= 15
-    assert "codes are used, and not 40" in said.text
+    assert "codes are used instead of 40" in said.text
 
 
 @pytest.mark.parametrize("n", [20, 30, 40])

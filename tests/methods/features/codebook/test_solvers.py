@@ -139,7 +139,7 @@ def test_the_barycentre_needs_labels() -> None:
 def test_more_preserved_values_than_codes_are_said() -> None:
     data, said = leaking(600, words=7), Recorder()
     modifier = made(data, preserve="word", codes=3, progress=said, epochs=3)
-    assert "7 codes are used, and not 3: there are 7 preserved values" in said.text
+    assert "7 codes are used instead of 3: there are 7 preserved values" in said.text
     assert len(modifier.codes) <= 7
 
 

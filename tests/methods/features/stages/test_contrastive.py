@@ -70,7 +70,7 @@ def fit_of(progress: Recorder, journal: Journal | None = None) -> FitContext:
 def test_the_features_are_disturbed_where_there_are_no_raw_samples(x: Tensor) -> None:
     said = Recorder()
     views = ViewPairs(x, None, Space.of(x.numpy()), SMALL, fit_of(said))
-    assert "the raw samples are not at hand" in said.text
+    assert "the raw media were not given" in said.text
     rows = torch.arange(40)
     one, two = views.pair(rows, torch.Generator().manual_seed(1))
     assert not torch.equal(one, two)

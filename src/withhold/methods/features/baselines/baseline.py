@@ -17,16 +17,16 @@ from withhold.records.roles import Roles
 
 
 class Baseline(ABC):
-    """A fitter that measures something on the training part, in one go."""
+    """A fitter that measures something on the training part, without a training loop."""
 
     config_type: ClassVar[type[BaseModel]] = NoConfig
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     modifier_type: ClassVar[Any]
-    warning: ClassVar[str] = ""  # told to the user at each fit
+    warning: ClassVar[str] = ""  # shown to the user at each fit
 
     @abstractmethod
     def measure(self, train: Dataset, roles: Roles, config: Any, seed: int) -> dict[str, Any]:
-        """What the modifier is made of beside its key, by the name of its argument."""
+        """The arguments of the modifier, except the key."""
 
     def fit(
         self,
@@ -47,10 +47,10 @@ class Baseline(ABC):
 
 
 class ArrayModifier(FeatureModifier):
-    """A modifier that is saved as float32 arrays: its attributes and arguments `shapes`."""
+    """A modifier that is saved as float32 arrays: `shapes` names its attributes and arguments."""
 
     shapes: ClassVar[dict[str, tuple[str, ...]]]
-    least: ClassVar[float | None] = None  # of every number in them
+    least: ClassVar[float | None] = None  # lower limit of all values
 
     def state(self) -> State:
         """The arrays."""

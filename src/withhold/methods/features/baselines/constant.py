@@ -1,4 +1,4 @@
-"""`constant`: every record becomes the mean of the training data. What 0 % leakage looks like."""
+"""`constant`: every record becomes the mean of the training data. The 0 % control."""
 
 from __future__ import annotations
 

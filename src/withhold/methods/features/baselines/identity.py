@@ -1,4 +1,4 @@
-"""`identity`: the release is the original. What 100 % leakage looks like."""
+"""`identity`: the release is the original. The 100 % control."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class IdentityModifier(FeatureModifier):
         arrays.close()
         if dimension.dtype != np.int64 or not 0 < dimension[0] <= MOST_FEATURES:
             raise UserError(
-                f"array 'dimension' of the modifier is {dimension[0]}, which is no number of"
-                " features; restore the bundle, or fit again"
+                f"array 'dimension' of the modifier is {dimension[0]}, which cannot be a number"
+                " of features; restore the bundle, or fit again"
             )
         return cls(int(dimension[0]), key)
 

@@ -1,7 +1,7 @@
 """`leace`: no linear classifier can do better than a constant (Belrose et al. 2023).
 
-Through the package concept-erasure (extra `leace`). A retrained network reads most of what a
-linear one cannot: on AudioMNIST about 90 % of the speakers.
+It uses the package concept-erasure (extra `leace`). A retrained network can still infer most of
+what a linear classifier cannot: on AudioMNIST about 90 % of the speakers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LeaceModifier(ArrayModifier):
         return len(self.mean)
 
     def _transform(self, x: FloatArray, labels: Labels) -> FloatArray:
-        # einsum-free and in double: the erased directions must vanish exactly, whatever the batch.
+        # Without einsum and in double: the erased directions must vanish exactly, for any batch.
         wide = x.astype(np.float64) - self.mean
         change = (wide @ self.right.T.astype(np.float64)) @ self.left.T.astype(np.float64)
         return (x - change).astype(np.float32)
@@ -70,7 +70,7 @@ class Leace(Baseline):
         )
         if not known.any():
             raise UserError("no training record has a label for every suppressed attribute")
-        # An integer class id would be read as one number: pass one column a class.
+        # Integer class ids would be read as numbers: pass one column per class.
         concept = np.concatenate([_one_hot(a.rows(known)) for a in attributes], axis=1)
         fitter = LeaceFitter(train.dimension, concept.shape[1], dtype=torch.float64)
         fitter.update(

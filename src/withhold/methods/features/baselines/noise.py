@@ -1,7 +1,7 @@
 """`noise`: Gaussian noise on every feature.
 
 Its deviation is `sigma` times that of each feature, or (`per: vector`) `sigma` times the typical
-length of a record: that is what MaSS, Table 5, adds to unit vectors with sigma 0.5 and 1.
+length of a record. MaSS, Table 5, adds the latter to unit vectors, with sigma 0.5 and 1.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ class NoiseConfig(MethodConfig):
     """How much noise."""
 
     sigma: float = Field(
-        1.0, ge=0, description="standard deviation of the noise over that of each feature"
+        1.0, ge=0, description="standard deviation of the noise relative to that of each feature"
     )
     per: Literal["feature", "vector"] = Field(
-        "feature", description="what sigma is measured in: each feature, or the length of a record"
+        "feature",
+        description="unit of sigma: deviation of a feature, or length of a record",
     )
 
 
 class NoiseModifier(ArrayModifier):
-    """x' = x + sigma * deviation * e, e standard normal and derived from the record and a key."""
+    """x' = x + sigma * deviation * e, with e standard normal, derived from the record and a key."""
 
     method = "noise"
     shapes: ClassVar[dict[str, tuple[str, ...]]] = {"scale": ("d",)}

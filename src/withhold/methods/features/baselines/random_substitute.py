@@ -1,4 +1,4 @@
-"""`random-substitute`: each record becomes a random training record, whatever it was itself."""
+"""`random-substitute`: each record becomes a random training record, independent of its values."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class RandomSubstitute(Baseline):
     config_type = RandomSubstituteConfig
     modifier_type = RandomSubstituteModifier
     warning = (
-        "random-substitute releases training records as they are: measure with it, do not publish"
-        " its release"
+        "random-substitute releases training records unchanged: use it to compare methods, and do"
+        " not publish its release"
     )
 
     def measure(

@@ -1,4 +1,4 @@
-"""From a learned channel to a codebook: who gets each code, and the code vectors."""
+"""Turn a learned channel into a codebook: the people of each code, and the code vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from withhold.methods.features.codebook.modifier import Codebook, CodebookModifi
 from withhold.methods.features.codebook.robust import robust_means
 from withhold.records.dataset import Dataset
 
-_AROUND = 10_000  # records that the spread around the codes is measured on
+_AROUND = 10_000  # records for measuring the spread around the codes
 _SPREAD = 32  # directions of that spread
 
 Make = Callable[[Codebook], CodebookModifier]
@@ -69,7 +69,7 @@ def placed(
 
 
 def without(learned: Learned, task: Task, kept: IntArray) -> Learned:
-    """The channel with some codes only, and potentials for them."""
+    """The channel with only some codes, and potentials for them."""
     mask = torch.zeros(len(learned.reader), dtype=torch.bool)
     mask[torch.from_numpy(kept)] = True
     reader = learned.reader.keep(mask)
@@ -86,7 +86,7 @@ def draws_of(made: CodebookModifier, part: Dataset) -> IntArray:
 
 
 def people_of(part: Dataset) -> IntArray:
-    """The person of each record, (n,): its group or, where no group is named, the record itself."""
+    """The person of each record, (n,): its group or, without a group, the record itself."""
     groups = part.group_codes
     return np.arange(len(part)) if groups is None else groups
 

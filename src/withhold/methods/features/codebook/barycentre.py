@@ -15,8 +15,8 @@ def barycentre(task: Task) -> Learned:
     """
     if not task.config.use_labels:
         raise UserError(
-            "solver 'barycentre' places a record among its own class, so it needs the suppressed"
-            " label of every record it transforms; set use_labels: true, or use solver: self-label"
+            "solver 'barycentre' compares a record with its own class, so it needs the suppressed"
+            " label of every record; set use_labels: true, or use solver: self-label"
         )
     start = find_barycentre(task)
     reader = start.reader()

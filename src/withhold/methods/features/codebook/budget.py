@@ -1,8 +1,8 @@
-"""What may leak: `speaker<=floor+1; gender<=60; accent<=0.2 bits`, and what does.
+"""How much may leak (`speaker<=floor+1; gender<=60; accent<=0.2 bits`), and how much does.
 
-Points and per cent are of an attacker's accuracy from one record; bits are usable information.
-Both are measured on the calibration records with the best attacker of a code: the table P(s | j),
-learned on the fitted records and, in two halves, on the calibration records themselves.
+Points and per cent are the accuracy of an attacker with one record; bits are usable information.
+Both are measured on the calibration records with the best attacker on codes: the table P(s | j),
+learned from the fitted records and, in two halves, from the calibration records themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LINE = re.compile(
 
 @dataclass(frozen=True)
 class Limit:
-    """One line of a budget. Accuracy as a fraction, above the floor where `above_floor`."""
+    """One line of a budget. Accuracy is a fraction, above the floor if `above_floor`."""
 
     name: str
     text: str
@@ -34,12 +34,12 @@ class Limit:
     bits: bool = False
 
     def most(self, floor: float) -> float:
-        """The limit itself, given the attribute's floor."""
+        """The limit, given the floor of the attribute."""
         return self.value + (floor if self.above_floor else 0.0)
 
 
 def read_budget(text: str, suppress: tuple[str, ...]) -> tuple[Limit, ...]:
-    """The limits in a budget; each must be of a suppressed attribute."""
+    """The limits in a budget; each must name a suppressed attribute."""
     limits = []
     for line in re.split(r"[;\n]", text):
         if not line.strip():
@@ -47,8 +47,8 @@ def read_budget(text: str, suppress: tuple[str, ...]) -> tuple[Limit, ...]:
         found = _LINE.match(line)
         if found is None:
             raise UserError(
-                f"budget '{line.strip()}' is not understood; write NAME<=floor+POINTS, NAME<=PER"
-                " CENT, or NAME<=NUMBER bits, several with ';' between"
+                f"budget '{line.strip()}' cannot be read; write NAME<=floor+POINTS, NAME<=PER"
+                " CENT, or NAME<=NUMBER bits, separated by ';'"
             )
         name = found["name"]
         if name not in suppress:
@@ -61,7 +61,7 @@ def read_budget(text: str, suppress: tuple[str, ...]) -> tuple[Limit, ...]:
             limits.append(Limit(name, line.strip(), float(plain), bits=True))
         elif plain is not None:
             if float(plain) > 100:
-                raise UserError(f"budget '{line.strip()}': no attacker is right in more than 100 %")
+                raise UserError(f"budget '{line.strip()}': an accuracy cannot exceed 100 %")
             limits.append(Limit(name, line.strip(), float(plain) / 100))
         else:
             limits.append(Limit(name, line.strip(), float(above or 0) / 100, above_floor=True))
@@ -72,7 +72,7 @@ def read_budget(text: str, suppress: tuple[str, ...]) -> tuple[Limit, ...]:
 
 @dataclass(frozen=True)
 class Leak:
-    """What the best attacker of a code gets: accuracy (0..1), and bits."""
+    """What the best attacker on codes gets: accuracy (0..1), and bits."""
 
     accuracy: float
     bits: float
@@ -81,9 +81,9 @@ class Leak:
 def measure_leak(
     w_fit: FloatArray, s_fit: IntArray, w: FloatArray, s: IntArray, classes: int
 ) -> Leak:
-    """The worse of two attackers' figures on calibration records w (m, N), s (m,)."""
+    """The stronger of two attackers on calibration records w (m, N), s (m,)."""
     half = np.arange(len(s)) % 2 == 0
-    # Alternate records of each class, so that both halves have all classes.
+    # Alternate the records of each class, so that both halves have all classes.
     order = np.argsort(s, kind="stable")
     fold = np.empty(len(s), bool)
     fold[order] = half
@@ -97,9 +97,9 @@ def measure_leak(
 
 
 def _fano(accuracy: float, s: IntArray, classes: int) -> float:
-    """The bits that such an accuracy needs at least (Fano): H(S) - h(e) - e log2(K - 1).
+    """The least bits for such an accuracy (Fano): H(S) - h(e) - e log2(K - 1).
 
-    A table of few records is confident in wrong classes, so its own bits are too low.
+    A table from few records is confident in wrong classes, so its own bits are too low.
     """
     p = np.bincount(s, minlength=classes) / max(len(s), 1)
     p = p[p > 0]
@@ -109,7 +109,7 @@ def _fano(accuracy: float, s: IntArray, classes: int) -> float:
 
 
 def _table(w: FloatArray, s: IntArray, classes: int) -> npt.NDArray[np.float64]:
-    """Summed probabilities, (K, N), with a small share of the class's own for what was not seen."""
+    """Summed probabilities (K, N), plus a small share of the class for unseen codes."""
     table = np.zeros((classes, w.shape[1]))
     order = np.argsort(s, kind="stable")
     found, starts = np.unique(s[order], return_index=True)

@@ -1,4 +1,4 @@
-"""Meet a budget with the least distortion, on records that the channel was not learned from.
+"""Meet a budget with the least distortion, on records that were not used to learn the channel.
 
 Two settings are searched. `relax` keeps more of the records: a class may use the codes in shares of
 its own. `mix` lowers the leakage: it is the share of records that get a code by the weights alone.
@@ -50,10 +50,10 @@ class Calibration:
         labelled: bool,
         dataset: str,
     ) -> Calibration:
-        """Refuses a limit below the floor: nothing can meet it.
+        """Make the calibration. A limit below the floor is refused: nothing can meet it.
 
-        `labelled`: the channel needs the suppressed labels, so records without them, and of
-        classes that were not fitted, are left out.
+        `labelled`: the channel needs the suppressed labels, so records without them, or of classes
+        that were not fitted, are left out.
         """
         if labelled:
             held = held.rows(np.flatnonzero(_transformable(held, fitted, roles)))
@@ -62,15 +62,15 @@ class Calibration:
             attribute = fitted.attribute(limit.name)
             if attribute.multilabel:
                 raise UserError(
-                    f"budget '{limit.text}': '{limit.name}' has several labels, and a budget is of"
-                    " one; give each its own column"
+                    f"budget '{limit.text}': '{limit.name}' has several labels, and a budget needs"
+                    " one; give each label its own column"
                 )
             number = int(held.attribute(limit.name).known.sum()) if len(held) else 0
             if number < _LEAST:
                 raise UserError(
                     f"budget '{limit.text}': {dataset} has {number} records with a label of"
-                    f" '{limit.name}' to calibrate on (at least {_LEAST}); label more of its val"
-                    " part, or leave it out and a quarter of the training part is used"
+                    f" '{limit.name}' to calibrate on, but needs {_LEAST}; label more of its val"
+                    " part, or give no val part, so that a quarter of the training part is used"
                 )
             floors[limit.name] = max(
                 guess_rate(
@@ -81,9 +81,9 @@ class Calibration:
             )
             if not limit.bits and limit.most(floors[limit.name]) < floors[limit.name]:
                 raise UserError(
-                    f"budget '{limit.text}' cannot be met: the best guess of '{limit.name}' without"
-                    f" looking at the release is right in {100 * floors[limit.name]:.2f} %; the"
-                    f" nearest that can be asked for is {limit.name}<=floor"
+                    f"budget '{limit.text}' cannot be met: guessing '{limit.name}' without the"
+                    f" release is right in {100 * floors[limit.name]:.2f} % of cases; the lowest"
+                    f" possible budget is {limit.name}<=floor"
                 )
         return cls(_some(held), _some(fitted), limits, floors)
 
@@ -93,7 +93,7 @@ class Calibration:
         return self.leaks_of(_mixed(w_fit, made, mix), _mixed(w, made, mix))
 
     def leaks_of(self, w_fit: FloatArray, w: FloatArray) -> dict[str, Leak]:
-        """The same of probabilities (n, N) and (m, N)."""
+        """The leaks for probabilities (n, N) and (m, N)."""
         out = {}
         for limit in self.limits:
             fitted, held = _same_classes(
@@ -112,7 +112,7 @@ class Calibration:
         )
 
     def words(self, leaks: dict[str, Leak]) -> str:
-        """The figures, for a person."""
+        """The figures as text."""
         return ", ".join(
             f"{limit.name} {leaks[limit.name].bits:.3f} bits"
             if limit.bits
@@ -134,7 +134,7 @@ def meet(
     config: CodebookConfig,
     progress: Progress,
 ) -> CodebookModifier:
-    """The channel of the least distortion that keeps the budget on the calibration records."""
+    """The channel with the least distortion that keeps the budget on the calibration records."""
     leaks = calibration.leaks(made)
     if not calibration.met(leaks):
         return _tighter(made, calibration, leaks, progress)
@@ -167,16 +167,16 @@ def _tighter(
     if not calibration.met(leaks(1.0)):
         raise UserError(
             f"the budget cannot be met on {len(calibration.held):,} calibration records: even a"
-            f" release that tells nothing reads {calibration.words(leaks(1.0))} there; ask for no"
-            " less, or give more records"
+            f" release that reveals nothing gets {calibration.words(leaks(1.0))} there; raise the"
+            " budget, or give more records"
         )
     low, high = 0.0, 1.0
     for _ in range(10):
         middle = (low + high) / 2
         low, high = (low, middle) if calibration.met(leaks(middle)) else (middle, high)
     progress.say(
-        f"warning: the budget is kept only where {100 * high:.0f} % of the records get a code by"
-        f" chance (without: {calibration.words(first)}; with: {calibration.words(leaks(high))})"
+        f"warning: the budget is kept only if {100 * high:.0f} % of the records get a random"
+        f" code (without: {calibration.words(first)}; with: {calibration.words(leaks(high))})"
     )
     return made.with_book(replace(made.book, mix=high))
 
@@ -215,7 +215,7 @@ def _some(data: Dataset) -> Dataset:
 
 
 def _same_classes(one: Attribute, two: Attribute) -> tuple[Attribute, Attribute]:
-    """Two parts' labels over the classes of both."""
+    """The labels of two parts, over the classes of both."""
     names = {n: i for i, n in enumerate(dict.fromkeys((*one.classes, *two.classes)))}
     out = []
     for attribute in (one, two):

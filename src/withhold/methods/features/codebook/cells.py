@@ -29,7 +29,7 @@ class Classes:
     in_merged: int = 0  # records
 
     def of(self, dataset: Dataset, attributes: Sequence[str]) -> IntArray:
-        """The class of each record of another dataset, (n,); -1 where it is none of these."""
+        """The class of each record of another dataset, (n,); -1 if it is none of these."""
         names, codes = joint([dataset.attribute(n) for n in attributes])
         number = {name: i for i, name in enumerate(self.names)}
         place = np.array([*(number.get(n, number.get(REST, -1)) for n in names), -1], np.int64)
@@ -45,10 +45,10 @@ class Cells:
 
 
 def as_one(attribute: Attribute) -> Attribute:
-    """A multi-label attribute as one with a class for each set of labels that occurs."""
+    """A multi-label attribute as a categorical one, with a class for each set of labels."""
     if not attribute.multilabel:
         return attribute
-    # A batch in which nobody has a tag has no columns, and so no known set of labels.
+    # A batch in which no record has a tag has no columns, and so no known set of labels.
     known = np.asarray((attribute.codes >= 0).all(axis=1)) & bool(attribute.classes)
     codes = np.full(len(attribute.codes), -1, np.int64)
     sets, place = np.unique(attribute.codes[known], axis=0, return_inverse=True)
@@ -78,8 +78,8 @@ def joint(attributes: Sequence[Attribute]) -> tuple[tuple[str, ...], IntArray]:
 
 
 def joint_classes(attributes: Sequence[Attribute], smallest: int = 1) -> Classes:
-    """The joint classes of several attributes; those of fewer than `smallest` records merged,
-    unless fewer than two classes would be left."""
+    """The joint classes of several attributes. Classes with fewer than `smallest` records are
+    merged, unless fewer than two classes would remain."""
     names, codes = joint(attributes)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     large = counts >= smallest
@@ -92,8 +92,8 @@ def joint_classes(attributes: Sequence[Attribute], smallest: int = 1) -> Classes
 
 
 def cells_of(suppressed: IntArray, preserved: IntArray, fewest: int) -> Cells:
-    """The pairs that occur. All pairs of fewer than `fewest` records with the same preserved value
-    share one cell: they are too few to be balanced by themselves."""
+    """The pairs that occur. Pairs with fewer than `fewest` records are too small to be balanced:
+    those with the same preserved value share one cell."""
     values = int(preserved.max(initial=0)) + 1
     classes = int(suppressed.max(initial=0)) + 1
     pair = suppressed * values + preserved

@@ -1,4 +1,4 @@
-"""Choose the sharpness of the channel and the number of codes on records that were not learned.
+"""Choose the sharpness of the channel and the number of codes on held-out records.
 
 For each candidate, on the calibration records:
 
@@ -6,8 +6,8 @@ For each candidate, on the calibration records:
     distortion = E |x~ - c~_J|^2 / E |x~|^2          what is lost of the records, about 0..1
 
 x~ is the record minus the mean of its class, because what separates the classes should be lost. The
-candidate with the smallest sum is taken: it keeps as much of the records as the proof allows. There
-are fewer codes after merging codes that are near each other (Ward), never across preserved values.
+candidate with the smallest sum is chosen: it keeps as much of the records as the proof allows. The
+number of codes is reduced by merging near codes (Ward), never across preserved values.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from withhold.methods.features.codebook.robust import sums_by
 from withhold.methods.modifier import FloatArray
 from withhold.records.dataset import Dataset
 
-FEWEST = 50  # calibration records; fewer choose nothing
+FEWEST = 50  # calibration records; with fewer, nothing is chosen
 SHARPNESS = (1.0, 2.0, 4.0)
-DEFAULT = 2.0  # sharpness where there is nothing to choose on
+DEFAULT = 2.0  # sharpness if there are too few calibration records
 _MOST_CODES = 512  # merged one by one
 _SAMPLES = 8  # of the counts of a certificate
-_FEATURES = 256  # that distortion is measured in
+_FEATURES = 256  # in which distortion is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A sharpness and a number of codes, and how they did on the calibration records."""
+    """A sharpness, a number of codes, and their results on the calibration records."""
 
     sharpness: float
     codes: int
@@ -57,7 +57,7 @@ class Candidate:
 
     @property
     def cost(self) -> float:
-        """What is to be small."""
+        """The sum to minimise."""
         return self.advantage + self.distortion
 
 
@@ -77,8 +77,8 @@ def choose(
     """The modifier with the sharpness and the codes that cost least on the calibration records.
 
     `units` is how many records (people, where a group is named) the certificate will count.
-    `sharpness` and `merge` say what is left to choose. The potentials of labels belong to one
-    sharpness, and a sharpness that the user set is in the channel already.
+    `sharpness` and `merge` say what may be chosen. Potentials of labels belong to one sharpness,
+    and a sharpness that the user set is already in the channel.
     """
     fixed = sharpness or isinstance(made.book.reader, MetricReader) or made.label_needs
     powers: tuple[float, ...] = (1.0,) if fixed else SHARPNESS  # of what the solver left
@@ -150,7 +150,7 @@ def _table(made: CodebookModifier, held: Labelled) -> npt.NDArray[np.float64]:
 
 
 def _bound(table: npt.NDArray[np.float64], units: int) -> float:
-    """About what a certificate on `units` records would say of P(j, s) = table (K, N).
+    """The approximate bound of a certificate on `units` records for P(j, s) = table (K, N).
 
     B^ = E sum_j max_s of the counts of m = `units` records, plus sqrt(2 B^ ln 20 / m) + ln 20 / m.
     The certificate itself is made on other records, with a sharper inequality.
@@ -198,7 +198,7 @@ def _merges(
     """Ways to merge the codes, into fewer and fewer: (M,), the new code of each code, or None.
 
     Sharper draws may leave a code with fewer than `least` people; such a code is merged first.
-    None stands for no merge; it is the only way where `fewer` is False.
+    None means no merge; it is the only way if `fewer` is False.
     """
     behind = people_behind(drawn, people_of(fitted.data), codes).astype(np.int64)
     if behind.min() >= least:

@@ -1,4 +1,4 @@
-"""q(j | x): a network that learns a plan. Its dropout keeps it from memorising single records."""
+"""q(j | x): a network that learns a plan. Dropout keeps it from memorising single records."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def fixed_projection(x: Tensor, components: int, seed: int) -> nn.Linear:
     than a point of accuracy over standardising all features. Overall scale: deviation 1.
     """
     if len(x) > _PROJECTED:
-        order = torch.randperm(len(x), generator=seeded(seed, "eyes"))  # an old name, in all seeds
+        # "eyes" is an old name; another one would change all results.
+        order = torch.randperm(len(x), generator=seeded(seed, "eyes"))
         x = x[order[:_PROJECTED].sort().values]
     mean = x.double().mean(dim=0).float()
     deviation = x.double().std(dim=0).float()
@@ -61,7 +62,7 @@ def body(inputs: int, outputs: int, config: CodebookConfig, seed: int) -> nn.Seq
 
 
 def batch_of(n: int, config: CodebookConfig) -> int:
-    """Records a step: the setting, and at most an eighth of the records."""
+    """Records per step: the setting, but at most an eighth of the records."""
     return max(min(config.batch, n // 8), min(n, 2))
 
 
@@ -78,10 +79,10 @@ def train_round(
     bar: Stage,
     begin: Callable[[], None] | None = None,
 ) -> None:
-    """One round: minimise loss(log-scores of a batch, its rows); the rate falls to a tenth.
+    """One round: minimise loss(log-scores of a batch, its rows). The rate falls to a tenth.
 
-    `begin` is called before each epoch. There a loss computes what it keeps between batches, from
-    the network alone, so that an interrupted fit resumes to the same bytes.
+    `begin` is called before each epoch. There a loss recomputes its running state from the network
+    alone, so that an interrupted fit resumes to the same bytes.
     """
     optimiser = adamw(network, rate=config.learning_rate, decay=config.weight_decay)
     stage.resume(network=network, optimiser=optimiser)

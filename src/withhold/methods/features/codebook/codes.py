@@ -1,9 +1,9 @@
 """Codes and their weights by Wasserstein barycentre: the start of every solver.
 
 Alternate (a) transport of every class onto the codes, with the same code weights for all, and
-(b) codes = mean of the records that are transported to them. Every class then uses the codes alike,
-with the least total distortion that allows it. Code weights are learned: where classes have values
-in unequal shares, weights that fit the records move fewer of them to a far code.
+(b) codes = mean of the records that are transported to them. Every class then uses the codes
+equally, with the least total distortion. Code weights are learned: if classes have values in
+unequal shares, weights that fit the records move fewer of them to a distant code.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from withhold.methods.features.codebook.reader import MetricReader
 from withhold.methods.features.codebook.transport import balance, plan, settle, shares
 
 _LLOYD = 15
-_MOST = 60_000  # records that place the codes; more would hardly move them
+_MOST = 60_000  # records that determine the codes; more would hardly change them
 
 
 @dataclass(frozen=True, eq=False)
 class Barycentre:
-    """Codes z (N, p) in the metric, what each stands for (N,), potentials (C, N) by cell."""
+    """Codes z (N, p) in the metric, their preserved values (N,), potentials (C, N) by cell."""
 
     metric: Metric
     codes: Tensor
@@ -75,7 +75,7 @@ def find_barycentre(task: Task) -> Barycentre:
                 weights = (0.5 * weights + 0.5 * free).clamp_min(1e-2 / task.codes) * stands
                 weights = weights / weights.sum(dim=1, keepdim=True)
             bar.advance()
-    # The codes moved once more, and their potentials with them.
+    # The codes have moved once more, so compute their potentials again.
     scores = -torch.cdist(z, codes).square() / blur
     shares_of_cell = log_shares[task.value_of_cell]
     potentials = settle(scores, cell, shares_of_cell, relax=config.relax)

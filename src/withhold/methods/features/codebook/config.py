@@ -17,14 +17,14 @@ class CodebookConfig(MethodConfig):
 
     solver: Solver = Field("self-label", description="how the channel is learned")
     use_labels: bool = Field(
-        False, description="the suppressed label is known of every record that is transformed"
+        False, description="the suppressed label of every transformed record is known"
     )
     codes: int | None = Field(
         None,
         ge=2,
         le=4096,
-        description="outputs; unset: one for every 5 records of a class, 16 to 256, and of these"
-        " as many as the calibration records justify",
+        description="number of codes; unset: one for every 5 records of a class, 16 to 256, and of"
+        " these as many as the calibration records justify",
     )
     sharpness: float | None = Field(
         None,
@@ -34,22 +34,22 @@ class CodebookConfig(MethodConfig):
     )
     draw_by: Literal["person", "record"] | None = Field(
         None,
-        description="what decides a draw beside the key: the record alone, or with it the group"
-        " column; unset: the person where a group is named and some records are equal",
+        description="what determines a draw besides the key: the record alone, or also the group"
+        " column; unset: the person if a group is named and some records are equal",
     )
     budget: str | None = Field(
-        None, description='what may leak, e.g. "speaker<=floor+1" or "speaker<=0.2 bits"'
+        None, description='how much may leak, e.g. "speaker<=floor+1" or "speaker<=0.2 bits"'
     )
     relax: float | None = Field(
         None,
         gt=0,
-        description="how dear a class's own use of the codes is; unset: all classes alike",
+        description="cost of using the codes differently by class; unset: all use them equally",
     )
     least: int = Field(5, ge=1, description="people (groups, or records) behind every code")
     smallest: int = Field(
         5,
         ge=1,
-        description="joint classes with fewer records are merged: not hidden from each other",
+        description="joint classes with fewer records are merged, and not hidden from each other",
     )
 
     # The barycentre, from which the other solvers start.
@@ -62,22 +62,22 @@ class CodebookConfig(MethodConfig):
     components: int = Field(256, ge=1, description="principal components that the network sees")
     hidden: tuple[PositiveInt, ...] = Field((512, 256), description="widths")
     dropout: tuple[Share, ...] = Field((0.3, 0.5, 0.5), description="before each layer")
-    rounds: int = Field(4, ge=1, description="network, plan, network, plan …")
+    rounds: int = Field(4, ge=1, description="rounds of network and plan")
     exact_rounds: int = Field(
-        4, ge=0, description="further rounds, on the exactly balanced plan of the network's scores"
+        4, ge=0, description="further rounds on the exactly balanced plan of the network's scores"
     )
     epochs: int | None = Field(
         None, ge=1, description="passes over the records in a round; unset: about 280 steps"
     )
-    batch: int = Field(512, ge=2, description="records a step, and at most an eighth of them")
+    batch: int = Field(512, ge=2, description="records per step, but at most an eighth of all")
     learning_rate: float = Field(3e-3, gt=0)
     weight_decay: float = Field(0.01, ge=0)
     softness: float = Field(0.5, gt=0, description="entropic weight of the plan of a round")
     folds: Literal[1, 2] | None = Field(
         None,
         description="networks: with 2, each reads the records that the other learned from; unset:"
-        " 2 for 500 to 4,999 records, and where `codes` asks for so many that a class has fewer"
-        " than 20 records a code",
+        " 2 for 500 to 4,999 records, or if `codes` is so large that a class has fewer than 20"
+        " records per code",
     )
     exact_softness: float = Field(
         0.25, gt=0, description="entropic weight of the plan of an exact round"
@@ -88,7 +88,7 @@ class CodebookConfig(MethodConfig):
     @classmethod
     def _not_empty(cls, value: tuple[float, ...]) -> tuple[float, ...]:
         if not value:
-            raise ValueError("name at least one share")
+            raise ValueError("must have at least one share")
         return value
 
     @field_validator("blur")

@@ -110,7 +110,7 @@ class CodebookMethod:
 
 
 def _units(dataset: Dataset, held: Dataset) -> int:
-    """How many units the certificate of this fit will count: people or records of the test part."""
+    """How many units the certificate will count: people or records of the test part."""
     test = dataset.part("test") if dataset.parts is not None else held
     test = test if len(test) else held
     groups = test.group_codes
@@ -126,8 +126,8 @@ def _floor(part: Dataset, s: IntArray, kept: list[Attribute]) -> float:
 def _person(part: Dataset, roles: Roles, config: CodebookConfig, progress: Progress) -> str | None:
     """The column that decides draws together with the record, if there is one and it helps.
 
-    Equal records share a draw, so their channel is deterministic. Where a group column names the
-    person, each person has a draw of its own; the same person asking again gets the same code.
+    Equal records share a draw, so their channel is deterministic. If a group column names the
+    person, each person has a separate draw. The same person who asks again gets the same code.
     """
     group = part.group
     if config.draw_by == "record" or group is None or group in roles.suppress:
@@ -143,11 +143,11 @@ def _person(part: Dataset, roles: Roles, config: CodebookConfig, progress: Progr
     except UserError as error:
         if config.draw_by == "person":
             raise
-        progress.say(f"draws are by record and not by '{group}': {error}")
+        progress.say(f"draws depend on the record and not on '{group}': {error}")
         return None
     progress.say(
-        f"{twins:,} records equal another one, so draws are by record and '{group}': every record"
-        f" that is transformed must have '{group}' (setting draw_by)"
+        f"{twins:,} records equal another one, so draws depend on the record and '{group}':"
+        f" every transformed record must have '{group}' (setting draw_by)"
     )
     return group
 
@@ -163,21 +163,21 @@ def _classes(train: Dataset, roles: Roles, smallest: int, progress: Progress) ->
     classes = joint_classes([train.attribute(n) for n in roles.suppress], smallest)
     if len(classes.names) < 2:
         raise UserError(
-            f"no two classes of {', '.join(roles.suppress)} are labelled together in the training"
-            f" part of {train.name}; suppress them one by one"
+            f"the training part of {train.name} has no two classes with labels of all of"
+            f" {', '.join(roles.suppress)}; suppress them one by one"
         )
     if classes.merged:
         share = 100 * classes.in_merged / max(int((classes.codes >= 0).sum()), 1)
         progress.say(
             f"warning: {classes.merged:,} joint classes of {', '.join(roles.suppress)} with fewer"
             f" than {smallest} records are merged: their {classes.in_merged:,} records ({share:.1f}"
-            " %) are hidden from the others, and not from each other (setting smallest)"
+            " %) are hidden among the others, but not from each other (setting smallest)"
         )
     return classes
 
 
 def _preserved(part: Dataset, roles: Roles) -> IntArray:
-    """The joint preserved value of each record, (n,); no label is a value of its own."""
+    """The joint preserved value of each record, (n,). A missing label is a separate value."""
     if not roles.preserve:
         return np.zeros(len(part), np.int64)
     whole = joint_classes([part.attribute(n) for n in roles.preserve])
@@ -187,9 +187,9 @@ def _preserved(part: Dataset, roles: Roles) -> IntArray:
 def _held_out(
     dataset: Dataset, train: Dataset, classes: Classes, learn: Any, seed: int, *, every: int
 ) -> tuple[Dataset, Any]:
-    """Calibration records: the val part, or else one in `every` records of each class of train.
+    """Calibration records: the val part, or one in `every` records of each class of train.
 
-    People stay whole where a group is named and it is not a class itself.
+    Records of one person stay together if a group is named and is not itself a class.
     """
     val = dataset.part("val")
     if len(val):
@@ -210,7 +210,7 @@ def _held_out(
 
 
 def _divides(classes: IntArray, units: IntArray) -> bool:
-    """Whether every class is in one unit only: holding a person out would hold out a class."""
+    """Whether every class is in only one unit: holding out a person would hold out a class."""
     pairs = np.unique(np.stack([classes, units]), axis=1)
     return bool(pairs.shape[1] == len(np.unique(pairs[0])))
 
@@ -228,12 +228,12 @@ def _task(
     cells = cells_of(s, u, FEWEST)
     values, n = int(u.max()) + 1, len(part)
     wanted = config.codes or max(int(np.clip(n // (5 * classes), 16, 256)), 2 * values)
-    # Twice the people that a code must have behind it, on average.
+    # On average, twice the people that a code must have.
     codes = max(min(wanted, n // (2 * config.least)), 2, values)
     if config.codes is not None and codes != config.codes:
         why = f"{values:,} preserved values" if codes > config.codes else f"{n:,} records"
-        progress.say(f"{codes:,} codes are used, and not {config.codes:,}: there are {why}")
-    # torch takes no array that is read-only, so that one is copied.
+        progress.say(f"{codes:,} codes are used instead of {config.codes:,}: there are {why}")
+    # torch needs writable arrays, so a read-only one is copied.
     x = torch.from_numpy(part.x if part.x.flags.writeable else np.array(part.x))
     digest = tensor_digest(x) + tensor_digest(torch.from_numpy(np.stack([s, u])))
     one, two, three, four = map(torch.from_numpy, (s, u, cells.cell, cells.preserved))

@@ -1,4 +1,4 @@
-"""What every solver is given, and what it gives back."""
+"""The input and the output of every solver."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ STEPS = 30  # of the transport between two rounds
 FEWEST = 4  # records of a pair (suppressed, preserved) that is balanced by itself
 _FEW = 200  # records that can be shared between two networks
 _EACH = 20  # records for each class and code; with more, no second network is needed
-_SMALL = range(500, 5_000)  # records of which `withhold bench elimination` shows a large effect
-_PLAN = 20_000_000  # numbers in a plan; where n x N is more, it is made of some records
+_SMALL = range(500, 5_000)  # numbers of records with a large effect in `withhold bench elimination`
+_PLAN = 20_000_000  # numbers in a plan; if n x N is larger, a plan uses only some records
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Records x (n, d), their classes, and the cells that are to use the codes alike."""
+    """Records x (n, d), their classes, and the cells that should use the codes equally."""
 
     x: Tensor
     s: Tensor  # suppressed class of each record, (n,)
-    u: Tensor  # preserved value of each record, (n,); all 0 where nothing is preserved
+    u: Tensor  # preserved value of each record, (n,); all 0 if nothing is preserved
     cell: Tensor  # (n,)
     value_of_cell: Tensor  # preserved value of each cell, (C,)
     classes: int
@@ -47,10 +47,10 @@ class Task:
     def folds(self) -> int:
         """How many networks read the records.
 
-        A network that has memorised the records balances their counts, and an attacker who knows
-        most labels can name the class that a code lacks. The effect is large where there are few
-        records, or few for each class and code because the user set many codes. There a second
-        network helps most, and costs little.
+        A network that has memorised the records balances their counts, so an attacker who knows
+        most labels can name the class that a code lacks. The effect is large with few records, or
+        with few records for each class and code because the user set many codes. In these cases a
+        second network helps most, and costs little.
         """
         each = len(self.x) / max(self.classes * self.codes, 1)
         crowded = self.config.codes is not None and each < _EACH and len(self.x) >= _FEW
@@ -64,7 +64,7 @@ class Task:
 
     @property
     def plan_rows(self) -> int:
-        """How many records a plan is made of."""
+        """How many records a plan uses."""
         return min(len(self.x), max(_PLAN // self.codes, 1000))
 
     def some(self, most: int, *purpose: object) -> Tensor:
@@ -88,7 +88,7 @@ class Task:
         )  # fmt: skip
 
     def on(self, rows: Tensor) -> Task:
-        """The same for some of the records."""
+        """The same task for some of the records."""
         x, s, u, cell = (v[rows] for v in (self.x, self.s, self.u, self.cell))
         return replace(self, x=x, s=s, u=u, cell=cell)
 

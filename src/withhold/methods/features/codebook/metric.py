@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-_EXACT = 2048  # features up to which the scatter is decomposed whole
+_EXACT = 2048  # up to this many features, the whole scatter matrix is decomposed
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ def fit_metric(x: Tensor, s: Tensor, classes: int, directions: int, seed: int) -
     unit = 1 / x.abs().max().clamp_min(1e-30)
     count = torch.bincount(s, minlength=classes).clamp_min(1)
     means = torch.zeros(classes, x.shape[1]).index_add_(0, s, x * unit) / count[:, None]
-    absent = torch.bincount(s, minlength=classes) == 0  # a class of calibration records alone
+    absent = torch.bincount(s, minlength=classes) == 0  # a class that only calibration records have
     means[absent] = (x * unit).mean(dim=0)
     inside = x * unit - means[s]
     vectors, deviation = principal(inside, directions, seed)

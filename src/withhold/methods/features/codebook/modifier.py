@@ -23,12 +23,12 @@ from withhold.methods.modifier import FloatArray, Labels, State
 
 @dataclass(frozen=True, eq=False)
 class Codebook:
-    """Everything that decides a release but the key.
+    """Everything that determines a release, except the key.
 
-    codes (N, d); weights (N,) are how often each is used; potentials (K, N) where the label is
-    used; `mix` is the share of records that get a code by the weights alone; spread (r, d) is how
-    records lie around their code. Where codes were merged, `merge` (M,) is the code that each of
-    the M outputs of the reader became; potentials are then (K, M).
+    codes (N, d); weights (N,) are how often each is used; potentials (K, N) if labels are used;
+    `mix` is the share of records that get a code by the weights alone; spread (r, d) is how records
+    lie around their code. If codes were merged, `merge` (M,) is the code of each of the M outputs
+    of the reader, and potentials are (K, M).
     """
 
     reader: Reader
@@ -41,7 +41,7 @@ class Codebook:
 
 
 class CodebookSettings(StateSettings):
-    """Settings beside the arrays."""
+    """Settings besides the arrays."""
 
     reader: Literal["metric", "network", "folded"]
     sharpness: float = Field(gt=0)
@@ -54,7 +54,7 @@ class CodebookSettings(StateSettings):
 class CodebookModifier(Channel):
     """W(j | x, s) = (1 - mix) softmax_j(reader(x, s) + potentials[s]) + mix weights_j.
 
-    Where codes were merged, the draw is made among the reader's outputs and then merged.
+    If codes were merged, the draw is made among the outputs of the reader and then merged.
     """
 
     method = "codebook"
@@ -68,7 +68,7 @@ class CodebookModifier(Channel):
         person: str | None = None,
     ) -> None:
         self.book, self.key, self._needs, self.person = book, key, needs, person
-        # The names of the classes stay out of the bundle where no label is needed.
+        # The names of the classes are not in the bundle if no label is needed.
         self.classes = classes if needs else ()
         self.codes = book.codes
         self._potentials = None if book.potentials is None else torch.from_numpy(book.potentials)
@@ -81,7 +81,7 @@ class CodebookModifier(Channel):
 
     @property
     def label_needs(self) -> tuple[str, ...]:
-        """The suppressed attributes, where their labels are used."""
+        """The suppressed attributes, if their labels are used."""
         return self._needs
 
     def with_book(self, book: Codebook) -> CodebookModifier:
@@ -100,7 +100,7 @@ class CodebookModifier(Channel):
 
     def _outputs(self, x: FloatArray, labels: Labels) -> FloatArray:
         """Probabilities of the reader's outputs, before codes are merged: (n, M)."""
-        # The class travels with the record as one more column.
+        # The class is passed along as one more column.
         s = self._class_of(labels, len(x)).astype(np.float32)
         return in_fixed_blocks(self._work, np.column_stack([x, s]), outputs=len(self.book.reader))
 
@@ -120,7 +120,7 @@ class CodebookModifier(Channel):
         return torch.softmax(scores, dim=1)
 
     def _class_of(self, labels: Labels, n: int) -> IntArray:
-        """The joint class of each record as the fit numbered it, (n,); 0 where none is needed."""
+        """The joint class of each record as numbered by the fit, (n,); 0 if none is needed."""
         if not self._needs:
             return np.zeros(n, np.int64)
         names, codes = joint([labels[name] for name in self._needs])
@@ -148,7 +148,7 @@ class CodebookModifier(Channel):
         """A synthetic member near the code: c_J + e spread, e standard normal, (n, d).
 
         e is derived from the key, the record and a nonce that differs between equal records. Equal
-        records get different members, so a member tells no more about its record than its code
+        records get different members, so a member reveals no more about its record than its code
         does. A nonce belongs to the row and not to its place: shuffled rows get the same members.
         Without nonces, equal records of x are numbered.
         """
@@ -213,7 +213,7 @@ class CodebookModifier(Channel):
 
 
 def _merge(arrays: Arrays, codes: int) -> IntArray | None:
-    """The code of each of the reader's N outputs, where codes were merged; settles N."""
+    """The code of each output of the reader, if codes were merged. Fixes the size N."""
     if not arrays.has("merge"):
         arrays.expect("N", codes)
         return None
@@ -228,7 +228,7 @@ def _merge(arrays: Arrays, codes: int) -> IntArray | None:
 
 
 def _counted(x: FloatArray) -> npt.NDArray[np.uint64]:
-    """A nonce for each record (n, 1): how many equal records stand before it."""
+    """A nonce for each record (n, 1): the number of equal records before it."""
     _, value = np.unique(x + np.float32(0), axis=0, return_inverse=True)
     value = value.reshape(-1)
     order = np.argsort(value, kind="stable")

@@ -1,4 +1,4 @@
-"""Readers: they give a record a score for every code."""
+"""Readers: they compute a score for every record and code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reader(ABC):
 
     @abstractmethod
     def scores(self, x: Tensor, s: Tensor) -> Tensor:
-        """Scores of records x (n, d); s (n,) is their class, and 0 where it is not known."""
+        """Scores of records x (n, d); s (n,) is their class, 0 if unknown."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class Reader(ABC):
     @property
     @abstractmethod
     def sharpness(self) -> float:
-        """The number that `from_arrays` needs beside the arrays."""
+        """The number that `from_arrays` needs besides the arrays."""
 
 
 class MetricReader(Reader):
@@ -54,8 +54,8 @@ class MetricReader(Reader):
 
     def scores(self, x: Tensor, s: Tensor) -> Tensor:
         """Scores of records x (n, d) of classes s (n,)."""
-        # Widths are filled up with zeros, as in `nets.perceptron.aligned`, and distances are
-        # multiplied out: torch.cdist and products of odd widths round differently for different
+        # Widths are padded with zeros, as in `nets.perceptron.aligned`, and distances are expanded
+        # into products: torch.cdist and products of odd widths round differently for different
         # numbers of records.
         d, p = self.metric.directions.shape
         fill, wide = aligned_width(d) - d, aligned_width(p) - p
@@ -89,7 +89,7 @@ class MetricReader(Reader):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, sharpness: float) -> MetricReader:
-        """The reader that was saved; the modifier settled the sizes N, d and, with labels, K."""
+        """The reader that was saved. The modifier has fixed the sizes N, d and, with labels, K."""
         means, directions, scale, places = (
             torch.from_numpy(arrays.take(f"reader.{name}", *shape))
             for name, shape in (
@@ -155,7 +155,7 @@ class NetworkReader(Reader):
     def from_arrays(
         cls, arrays: Arrays, sharpness: float, *, prefix: str = "reader"
     ) -> NetworkReader:
-        """The reader that was saved; the modifier settled the sizes N and d."""
+        """The reader that was saved. The modifier has fixed the sizes N and d."""
         layers: list[nn.Linear] = []
         width = arrays.size("d")
         while not layers or arrays.has(f"{prefix}.{len(layers)}.weight"):
@@ -165,7 +165,7 @@ class NetworkReader(Reader):
             width = len(weight)
         if width != arrays.size("N"):
             raise UserError(
-                f"the reader of the modifier scores {width:,} codes, and there are"
+                f"the reader of the modifier scores {width:,} codes, but there are"
                 f" {arrays.size('N'):,}; restore the bundle, or fit again"
             )
         return cls(layers, 1 / sharpness)

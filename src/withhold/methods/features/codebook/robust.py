@@ -10,18 +10,18 @@ import numpy.typing as npt
 from withhold.methods.channel import IntArray
 from withhold.methods.modifier import FloatArray
 
-_MOST = 4000  # people of a code that decide its limits
+_MOST = 4000  # people of a code that determine its limits
 
 
 def robust_means(
     x: FloatArray, drawn: IntArray, people: IntArray, *, codes: int, least: int
 ) -> FloatArray:
-    """The mean of the records of each code, each value clipped to the range of `least` people.
+    """The mean of the records of each code, with each value clipped to the range of `least` people.
 
-    x (n, d), drawn (n,) and people (n,) give the codes (N, d). Of every feature, the limits are
-    the `least`-th smallest and the `least`-th largest of the means of the code's people, so an
-    extreme value shows in a code only where `least` people have it. With fewer than 2 `least` - 1
-    people both limits are their median. A code without records is the mean of all records.
+    x (n, d), drawn (n,) and people (n,) give the codes (N, d). The limits of a feature are the
+    `least`-th smallest and the `least`-th largest mean of the people of the code. So an extreme
+    value affects a code only if `least` people have it. With fewer than 2 `least` - 1 people both
+    limits are their median. A code without records is the mean of all records.
     """
     out = np.empty((codes, x.shape[1]), np.float32)
     out[:] = x.mean(axis=0, dtype=np.float64)

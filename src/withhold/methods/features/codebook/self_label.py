@@ -1,7 +1,7 @@
-"""The solver `self-label`: a network learns the plan, the plan is made again from the network.
+"""The solver `self-label`: a network learns a plan, and a new plan is made from the network.
 
-Round by round: (a) the network q(j | x), with dropout, learns the plan; (b) the plan is transport
-again, with cost -log q(j | x) and the network's own code weights, balanced over the suppressed
+In each round, (a) the network q(j | x), with dropout, learns the plan; (b) transport gives a new
+plan, with cost -log q(j | x) and the network's own code weights, balanced over the suppressed
 classes. A network that memorised people could not agree with a plan that is balanced over them, so
 it finds what they have in common. It needs no label to read a record.
 
@@ -69,7 +69,7 @@ def read(networks: Networks, z: Tensor, fold: Tensor) -> Tensor:
 
 
 def rounds(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) -> None:
-    """Train the networks in place. If there are very many records, each round uses another part.
+    """Train the networks in place. With very many records, each round uses another part.
 
     The plan of a record comes from the network that reads it. With two folds, that network does not
     learn from the record; the other one does.
@@ -88,7 +88,7 @@ def rounds(task: Task, start: Barycentre, first: nn.Linear, networks: Networks) 
                 w = plan(scores, task.cell[rows], start.potentials)
             else:
                 if number == config.rounds:
-                    potentials = None  # those of softer scores are a bad start
+                    potentials = None  # potentials of softer scores are a bad start
                 softness = config.exact_softness if exact else config.softness
                 log_q = read(networks, z, fold)
                 potentials = _balanced(task, start, log_q, softness, rows, potentials, exact=exact)

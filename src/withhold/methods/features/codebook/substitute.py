@@ -28,7 +28,7 @@ _TINY = 1e-6
 
 
 def substitute(task: Task) -> Learned:
-    """One round on the plan of the barycentre, then the loss itself."""
+    """One round on the plan of the barycentre, then rounds on the loss."""
     config = task.config
     start = find_barycentre(task)
     once = config.model_copy(update={"rounds": 1, "exact_rounds": 0, "folds": 1})
@@ -61,7 +61,7 @@ class _Loss:
         self.table = torch.zeros(len(self.number), len(start.codes))
 
     def count(self, network: nn.Sequential, z: Tensor) -> None:
-        """P(j | cell) of all records, as the network has it now."""
+        """Compute P(j | cell) of all records from the current network."""
         self.table = torch.zeros_like(self.table)
         for part, cell in zip(z.split(4096), self.task.cell.split(4096), strict=True):
             self.table.index_add_(0, cell, log_scores(network, part).exp())

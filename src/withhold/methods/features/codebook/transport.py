@@ -1,11 +1,11 @@
 """The balanced plan: every class uses the codes in the same shares, at the least cost.
 
-For records i of a cell c, scores a_ij = -cost_ij / eps and shares b_c (C, N) that the cell is to
-have, entropic transport gives
+For records i of a cell c, scores a_ij = -cost_ij / eps and target shares b_c (C, N) of the cell,
+entropic transport gives
 
 W(j | i) = softmax_j(a_ij + g_cj),   g such that   mean over i in c of W(j | i) = b_cj.
 
-The potentials g (C, N) are all that is learned: they carry over to new records of a class. A step
+Only the potentials g (C, N) are learned, and they apply to new records of a class as well. A step
 sets g <- t (g + log b - log mass), t = 1 for exact shares and rho/(1 + rho) for relaxed ones.
 """
 
@@ -17,7 +17,7 @@ from torch import Tensor
 _TINY = 1e-30
 _BLOCK = 4_000_000  # numbers worked on at once
 _ANNEAL = 20  # steps at each sharpness
-_TRIES = 25  # times that many further steps, until the shares are met
+_TRIES = 25  # times as many further steps at most, until the shares are met
 _CLOSE = 2e-3  # total variation at which the shares count as met
 
 
@@ -84,7 +84,7 @@ def settle(
 
 
 def unmet(scores: Tensor, cell: Tensor, log_shares: Tensor, g: Tensor) -> float:
-    """The largest total variation between a cell's shares and those it is to have."""
+    """The largest total variation between the shares of a cell and its target shares."""
     count = torch.bincount(cell, minlength=len(g)).clamp_min(1)[:, None]
     far = (_mass(scores, cell, g) / count - log_shares.exp()).abs().sum(dim=1) / 2
     present = torch.bincount(cell, minlength=len(g)) > 0

@@ -27,7 +27,7 @@ from withhold.records.roles import Roles
 
 @dataclass(frozen=True)
 class AttributeTerm:
-    """One attribute's part of the loss: its frozen model, the outputs for the originals, weights.
+    """The loss of one attribute: its frozen model, the outputs for the originals, weights.
 
     z: (n, h) and p: (n, k) of the original records never change, so they are computed once.
     """
@@ -44,7 +44,7 @@ class AttributeTerm:
     preserve: float = 0.0
 
     def fingerprint(self) -> list[object]:
-        """Everything that the loss depends on; z, p and codes stand for labels and model."""
+        """Everything that the loss depends on; z, p and codes represent labels and model."""
         digests = [tensor_digest(t) for t in (self.z, self.p, self.codes)]
         return [self.name, self.kind, self.suppress, self.entropy, self.preserve, *digests]
 
@@ -67,7 +67,7 @@ class AttributeTerm:
 def attribute_terms(
     train: Dataset, roles: Roles, config: MassConfig, x: Tensor, context: FitContext
 ) -> list[AttributeTerm]:
-    """Train the model of each attribute in a role, or find it in the journal, and weigh it."""
+    """A term for each attribute in a role; its model is trained or found in the journal."""
     suppress = weight_of(config.suppression, roles.suppress, setting="suppression")
     entropy = weight_of(config.entropy, roles.suppress, setting="entropy")
     preserve = weight_of(config.preservation, roles.preserve, setting="preservation")
@@ -98,7 +98,7 @@ def attribute_terms(
 
 
 def say_what_is_odd(attribute: Attribute, progress: Progress, *, balanced: bool) -> None:
-    """Warn of classes without training records, missing labels and imbalance."""
+    """Warn about classes without training records, missing labels and imbalance."""
     counts, name = attribute.counts, attribute.name
     unseen = [c for c, n in zip(attribute.classes, counts, strict=True) if n == 0]
     if unseen:
@@ -106,7 +106,7 @@ def say_what_is_odd(attribute: Attribute, progress: Progress, *, balanced: bool)
         progress.say(
             f"attribute '{name}': {len(unseen)} of {len(counts)} classes have no training record"
             f" ({shown}); their records are modified like the others, but nothing was learned"
-            " of them"
+            " about them"
         )
     if attribute.missing:
         progress.say(
@@ -117,5 +117,5 @@ def say_what_is_odd(attribute: Attribute, progress: Progress, *, balanced: bool)
         common = attribute.classes[int(counts.argmax())]
         progress.say(
             f"attribute '{name}': {100 * attribute.majority:.0f} % of the training records are"
-            f" '{common}'; attribute_model.balance: true weighs the classes alike"
+            f" '{common}'; attribute_model.balance: true gives all classes the same weight"
         )

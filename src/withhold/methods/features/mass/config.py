@@ -33,7 +33,7 @@ class MassConfig(MethodConfig):
         ge=1,
         description="passes over the data; unset: about 700 steps (papers: 100 passes)",
     )
-    batch: int = Field(512, ge=2, description="records a step")
+    batch: int = Field(512, ge=2, description="records per step")
     learning_rate: float = Field(0.01, gt=0)
     weight_decay: float = Field(0.05, ge=0)
     attribute_model: AttributeModelConfig = Field(default_factory=AttributeModelConfig)

@@ -57,7 +57,7 @@ class Mass:
         seed: int,
         journal: Journal,
     ) -> MassModifier:
-        """Attribute models, contrastive encoder, then the modifier; each resumes by itself."""
+        """Train attribute models, contrastive encoder and modifier; each resumes separately."""
         train = dataset.part("train")
         device = pick_device()
         with threads(threads_for(len(train.x[: config.batch]) * train.dimension * 256.0)):
@@ -80,7 +80,7 @@ def train_modifier(
     config: MassConfig,
     context: FitContext,
 ) -> nn.Sequential:
-    """Minimise Eq. 9 over the modifier's MLP, all else frozen. x: (n, d) on the sphere."""
+    """Minimise Eq. 9 over the MLP of the modifier, with all else frozen. x: (n, d), unit length."""
     network = ModifierNet(x.shape[1], config.hidden)
     initialise(network, context.seed, "modifier")
     network.to(x.device)
@@ -130,5 +130,5 @@ def modifier_losses(
         )
     for term in terms:
         losses[term.name] = term.loss(x_new, rows)
-    # With all terms off, which an ablation may ask for, the modifier keeps its initial weights.
+    # An ablation may switch all terms off; then the modifier keeps its initial weights.
     return losses or {"nothing": 0.0 * x_new.sum()}

@@ -1,4 +1,4 @@
-"""`mass-it`: suppression with limits in bits, against adversaries that learn along."""
+"""`mass-it`: suppression with limits in bits, against adversaries that keep learning."""
 
 from withhold.methods.features.mass_it.config import MassItConfig
 from withhold.methods.features.mass_it.fit import MassIt

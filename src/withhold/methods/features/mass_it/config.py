@@ -22,14 +22,14 @@ class MassItConfig(MethodConfig):
     most_leaked: Bits = Field(0.0, description="m, bits of a suppressed attribute that may leak")
     least_kept: Bits | None = Field(
         None,
-        description="n, bits of a preserved attribute to keep; unset: kept_share of the most"
-        " that is feasible",
+        description="n, bits of a preserved attribute to keep; unset: kept_share of the feasible"
+        " maximum",
     )
     kept_share: float = Field(
-        0.9, ge=0, le=1, description="share of the feasible bits to keep where n is not set"
+        0.9, ge=0, le=1, description="share of the feasible bits to keep if n is not set"
     )
-    suppression: Weights = Field(20.0, description="weight of each suppressed one's penalty")
-    preservation: Weights = Field(5.0, description="weight of each preserved one's penalty")
+    suppression: Weights = Field(20.0, description="weight of the penalty of each suppressed one")
+    preservation: Weights = Field(5.0, description="weight of the penalty of each preserved one")
     agnostic: NonNegativeFloat = Field(0.1, description="weight of InfoNCE between x and x'")
     temperature: float = Field(0.07, ge=0.01, description="tau of InfoNCE")
 
@@ -40,7 +40,7 @@ class MassItConfig(MethodConfig):
     epochs: int | None = Field(
         None, ge=1, description="passes over the data; unset: about 3,000 steps"
     )
-    batch: int = Field(512, ge=2, description="records a step")
+    batch: int = Field(512, ge=2, description="records per step")
     learning_rate: float = Field(
         1e-4, gt=0, description="of the generator, for a batch of 256; grows with the batch"
     )

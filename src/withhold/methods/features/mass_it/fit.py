@@ -1,9 +1,9 @@
 """`mass-it`: limits on the bits that leak and the bits that stay (Chen et al., 2024).
 
 A generator makes x' from x and noise. There is an adversary for each suppressed attribute and a
-model for each preserved one. They start as classifiers of the originals and go on learning from x'.
-The generator pays a penalty where an adversary knows more than m bits of its attribute, or a model
-less than n bits. Apart from that, x' should tell as much about x as it can. Limits that no
+model for each preserved one. They start as classifiers of the originals and keep learning from x'.
+The generator pays a penalty if an adversary knows more than m bits of its attribute, or a model
+less than n bits. Apart from that, x' should reveal as much about x as possible. Limits that no
 release can meet are refused.
 """
 

@@ -1,7 +1,7 @@
 """How much of each attribute may leak or must be kept, checked before anything is trained.
 
-For a release X' of data with suppressed S and useful U: I(X';U) <= I(X';S) + H(U|S). MassItLimits
-I(X';S) <= m and I(X';U) >= n can therefore only be met where m >= 0, n <= H(U) and
+For a release X' of data with suppressed S and useful U: I(X';U) <= I(X';S) + H(U|S). The limits
+I(X';S) <= m and I(X';U) >= n can therefore only be met if m >= 0, n <= H(U) and
 n <= m + H(U|S) for every pair. All figures here are in bits.
 """
 
@@ -24,7 +24,7 @@ _ROUNDING = 1e-6  # bits: a limit computed from the entropies themselves must pa
 
 @dataclass(frozen=True)
 class MassItLimits:
-    """Bits by attribute: H of every one in a role, m of the suppressed, n of the preserved."""
+    """Bits by attribute: the entropy H of each, m of suppressed and n of preserved ones."""
 
     entropy: dict[str, float]
     most_leaked: dict[str, float]
@@ -40,7 +40,7 @@ class MassItLimits:
             f"at least {n:.3f} of {self.entropy[name]:.3f} bits of '{name}'"
             for name, n in self.least_kept.items()
         ]
-        return "the release is to tell " + ", ".join(leaked + kept)
+        return "the release should reveal " + ", ".join(leaked + kept)
 
 
 def limits_of(train: Dataset, roles: Roles, config: MassItConfig) -> MassItLimits:
@@ -52,8 +52,7 @@ def limits_of(train: Dataset, roles: Roles, config: MassItConfig) -> MassItLimit
     for name, m in most.items():
         if m < 0:
             raise UserError(
-                f"setting 'most_leaked' of attribute '{name}' is {m:.3f} bits; no attacker knows"
-                " less than nothing, so 0 bits is the least"
+                f"setting 'most_leaked' of attribute '{name}' is {m:.3f} bits; it must be 0 or more"
             )
     wanted = {}
     if config.least_kept is not None:
@@ -74,18 +73,20 @@ def _check(
 ) -> None:
     """Refuse n < 0, n > H(U) and n > m + H(U|S); `beyond` is H(U|S) for each suppressed S."""
     if n < 0:
-        raise UserError(f"setting 'least_kept' of attribute '{name}' is {n:.3f} bits; 0 or more")
+        raise UserError(
+            f"setting 'least_kept' of attribute '{name}' is {n:.3f} bits; it must be 0 or more"
+        )
     if n > bits + _ROUNDING:
         raise UserError(
-            f"setting 'least_kept' of attribute '{name}' is {n:.3f} bits, and '{name}' has only"
+            f"setting 'least_kept' of attribute '{name}' is {n:.3f} bits, but '{name}' has only"
             f" {bits:.3f} bits: set it to {_below(bits)} or less"
         )
     hardest = min(beyond, key=lambda s: most[s] + beyond[s])
     feasible = most[hardest] + beyond[hardest]
     if n > feasible + _ROUNDING:
         raise UserError(
-            f"setting 'least_kept' of attribute '{name}' is {n:.3f} bits, but where at most"
-            f" {most[hardest]:.3f} bits of '{hardest}' leak no release can tell more than"
+            f"setting 'least_kept' of attribute '{name}' is {n:.3f} bits, but if at most"
+            f" {most[hardest]:.3f} bits of '{hardest}' leak, no release can reveal more than"
             f" {feasible:.3f} bits of '{name}' (H({name}|{hardest}) is {beyond[hardest]:.3f}):"
             f" set it to {_below(feasible)} or less, or 'most_leaked' of '{hardest}' to"
             f" {_above(n - beyond[hardest])} or more"
@@ -115,7 +116,7 @@ def mean_conditional(attribute: Attribute, given: Attribute) -> float:
 def _labels(
     attribute: Attribute,
 ) -> tuple[list[Attribute], np.ndarray[tuple[int], np.dtype[np.float64]]]:
-    """A multi-label attribute as binary ones, and for how many records each is known."""
+    """A multi-label attribute as binary ones, and the number of known labels of each."""
     if not attribute.multilabel:
         return [attribute], np.ones(1)
     labels = [

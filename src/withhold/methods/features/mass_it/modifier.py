@@ -14,9 +14,9 @@ from withhold.methods.modifier import FloatArray, Labels
 
 
 class MassItModifier(SpaceNetworkModifier):
-    """n(MLP([x, e])), e standard normal and derived from the record and a key, in a space.
+    """n(MLP([x, e])) in a space, with e standard normal, derived from the record and a key.
 
-    The same record under the same key gets the same noise: asking twice averages nothing out.
+    The same record and key give the same noise, so repeated queries cannot average it out.
     """
 
     method = "mass-it"
@@ -28,7 +28,7 @@ class MassItModifier(SpaceNetworkModifier):
 
     def _generated(self, both: Tensor) -> Tensor:
         d = self.dimension
-        # Copies, so that the rows of both halves begin at addresses that a kernel expects.
+        # Copies, so that the rows of both halves are aligned as kernels expect.
         x, noise = both[:, :d].contiguous(), both[:, d:].contiguous()
         fill = aligned_width(2 * d) - 2 * d
         z = self._aligned(nn.functional.pad(beside(self.space.enter(x), noise), (0, fill)))

@@ -39,7 +39,7 @@ class Target:
         return masked_cross_entropy(p, self.codes[rows], multilabel=self.multilabel)
 
     def penalty(self, cross_entropy: Tensor) -> Tensor:
-        """The generator's penalty where the attribute's model has this cross-entropy."""
+        """The penalty of the generator if the model of the attribute has this cross-entropy."""
         if self.suppress:
             unweighted = leak_penalty(cross_entropy, entropy=self.entropy, most=self.limit)
         else:
@@ -56,7 +56,7 @@ def targets_of(
     attributes: list[Attribute], roles: Roles, limits: MassItLimits, config: MassItConfig,
     device: torch.device,
 ) -> list[Target]:  # fmt: skip
-    """Every attribute in a role whose penalty has a weight."""
+    """Every attribute in a role whose penalty has a positive weight."""
     weight = weight_of(config.suppression, roles.suppress, setting="suppression")
     weight |= weight_of(config.preservation, roles.preserve, setting="preservation")
     limit = limits.most_leaked | limits.least_kept
@@ -73,7 +73,7 @@ def targets_of(
 class Players(nn.Module):
     """The generator, the attribute models that learn from its output, and the two critics.
 
-    `models` are in the order of the targets, and begin as they were trained on the originals.
+    `models` are in the order of the targets, and start with the weights from the originals.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`pass`: each record is replaced by a sampled substitute. (The name itself is a keyword.)"""
+"""`pass`: each record is replaced by a sampled substitute. (`pass` is a keyword of Python.)"""
 
 from withhold.methods.features.pass_.config import PassConfig
 from withhold.methods.features.pass_.fit import Pass

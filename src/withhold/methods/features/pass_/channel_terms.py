@@ -22,7 +22,7 @@ from withhold.records.roles import Roles
 
 @dataclass(frozen=True)
 class LabelTerm:
-    """One attribute's term: -w H(X'|S) if it is suppressed, w times the label loss otherwise.
+    """The term of one attribute: -w H(X'|S) if it is suppressed, otherwise w times the label loss.
 
     `codes` are the labels of all training records: (n,) or (n, k).
     """
@@ -83,5 +83,5 @@ def channel_losses(
     if config.nearness:
         cosine = x[rows] @ x[chosen].T  # unit vectors
         losses["nearness"] = -config.nearness * (p * cosine).sum(1).mean()
-    # With all terms off, which an ablation may ask for, the channel keeps its initial weights.
+    # An ablation may switch all terms off; then the channel keeps its initial weights.
     return losses or {"nothing": 0.0 * log_p.sum()}

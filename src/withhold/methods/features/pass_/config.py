@@ -14,9 +14,9 @@ class PassConfig(MethodConfig):
     A weight of 0 switches its term off.
     """
 
-    candidates: int = Field(2048, ge=2, description="training records to substitute by, at most")
+    candidates: int = Field(2048, ge=2, description="training records used as substitutes, at most")
     suppression: Weights = Field(1.0, description="w_s, weight of H(X'|S) of each suppressed one")
-    preservation: Weights = Field(1.0, description="w_u, weight of each preserved label's loss")
+    preservation: Weights = Field(1.0, description="w_u, weight of the loss of each preserved one")
     agnostic: NonNegativeFloat = Field(0.3, description="weight of H(X'|X)")
     nearness: NonNegativeFloat = Field(
         0.0, description="weight of the cosine of a record and its substitute (not in the paper)"
@@ -28,6 +28,6 @@ class PassConfig(MethodConfig):
     epochs: int | None = Field(
         None, ge=1, description="passes over the data; unset: about 1,500 steps"
     )
-    batch: int = Field(512, ge=2, description="records a step")
+    batch: int = Field(512, ge=2, description="records per step")
     learning_rate: float = Field(1e-3, gt=0)
     weight_decay: float = Field(1e-3, ge=0)

@@ -2,7 +2,7 @@
 
 A substitute is one of N training records, J ~ P(j|x). The channel is learned with three aims.
 Within each class of a suppressed attribute, all candidates are drawn as evenly as possible, so the
-draw tells nothing about the class. The substitute has the record's own preserved labels. The draw
+draw reveals nothing about the class. The substitute has the record's own preserved labels. The draw
 is sharp, so that it keeps the rest of the record.
 """
 
@@ -56,8 +56,8 @@ class Pass:
     ) -> PassModifier:
         """Choose candidates from the training part, then learn the channel to them."""
         progress.say(
-            "pass releases training records as they are, in place of others: whoever is among the"
-            " candidates is published"
+            "pass releases unchanged training records in place of others: every candidate is"
+            " published"
         )
         train = dataset.part("train")
         device = pick_device()
@@ -83,7 +83,7 @@ class Pass:
 def choose(train: Dataset, roles: Roles, count: int, *, seed: int) -> Tensor:
     """Rows of the candidates, in order: at random among those whose preserved labels are known.
 
-    Without its labels, nothing says for which records a candidate is right.
+    Without its labels, it is unknown for which records a candidate is right.
     """
     known = torch.ones(len(train), dtype=torch.bool)
     for name in roles.preserve:
@@ -125,7 +125,7 @@ def train_channel(
 def say_what_cannot_be_kept(
     train: Dataset, terms: list[LabelTerm], chosen: Tensor, progress: Progress
 ) -> None:
-    """Warn of classes to preserve that no candidate has."""
+    """Warn about classes to preserve that no candidate has."""
     for term in terms:
         if term.suppress or term.multilabel:
             continue

@@ -18,15 +18,15 @@ from withhold.methods.saved import SpaceSettings, network_of, network_state, spa
 
 
 class PassSettings(SpaceSettings):
-    """Settings beside the arrays."""
+    """Settings besides the arrays."""
 
     temperature: float = Field(gt=0)
 
 
 class PassModifier(Channel):
-    """x' = c_J, P(J = j | x) = softmax(cos(f(x), g_j) / tau), J derived from the record and a key.
+    """x' = c_J, P(J = j | x) = softmax(cos(f(x), g_j) / tau), J drawn by the record and a key.
 
-    codes: (N, d), training records as they were; embeddings g: (N, h), unit length.
+    codes: (N, d), unchanged training records; embeddings g: (N, h), unit length.
     """
 
     method = "pass"
@@ -45,7 +45,7 @@ class PassModifier(Channel):
         self.embed, self.embeddings, self.temperature = embed, embeddings, temperature
         self._aligned = aligned(embed)
         self._choose = aligned(_scores(embeddings, temperature))
-        # The columns that only fill up the width are no candidates and are never drawn.
+        # Padding columns are not candidates and are never drawn.
         width = aligned_width(len(codes))
         self._absent = torch.arange(width) >= len(codes)
 

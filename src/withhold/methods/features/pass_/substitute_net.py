@@ -15,8 +15,8 @@ from withhold.learn.training import initialise
 class SubstituteNet(nn.Module):
     """log P(j|x) = log softmax(cos(f(x), g_j) / tau); f is d-512-256-128 with BN and ReLU.
 
-    The g_j: (N, h) are free parameters that start as the embeddings of the candidates: at first, a
-    record is replaced by one whose embedding is near its own.
+    The g_j: (N, h) are free parameters that start as the embeddings of the candidates. At first, a
+    record is replaced by one with a near embedding.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Pieces of a fit that several methods share: each trains one network and journals its epochs."""
+"""Stages of a fit that several methods share: each trains one network and journals its epochs."""

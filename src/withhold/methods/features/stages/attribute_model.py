@@ -32,7 +32,7 @@ class AttributeModelConfig(MethodConfig):
     epochs: int | None = Field(
         None, ge=1, description="passes over the labelled records; unset: about 600 steps"
     )
-    batch: int = Field(256, ge=2, description="records a step")
+    batch: int = Field(256, ge=2, description="records per step")
     learning_rate: float = Field(0.01, gt=0)
     weight_decay: float = Field(0.05, ge=0)
     balance: bool = Field(False, description="weigh classes by the inverse of their frequency")

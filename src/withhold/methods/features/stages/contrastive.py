@@ -25,12 +25,12 @@ from withhold.records.raw_samples import RawSamples
 
 
 class ContrastiveConfig(MethodConfig):
-    """Settings of the contrastive pre-training; the papers', but for the epochs."""
+    """Settings of the contrastive pre-training; as in the papers, except for the epochs."""
 
     epochs: int | None = Field(
         None, ge=1, description="passes over the data; unset: about 400 steps (papers: 100 passes)"
     )
-    batch: int = Field(512, ge=2, description="records a step")
+    batch: int = Field(512, ge=2, description="records per step")
     learning_rate: float = Field(0.05, gt=0)
     momentum: float = Field(0.9, ge=0, lt=1)
     weight_decay: float = Field(1e-4, ge=0)
@@ -58,8 +58,8 @@ class ViewPairs:
         self.cache: list[tuple[Tensor, Tensor]] = []
         if raw is None:
             context.progress.say(
-                "contrastive views: made of the features (noise and dropped features), because"
-                " the raw samples are not at hand"
+                "contrastive views are made from the features (noise and dropped features), because"
+                " the raw media were not given"
             )
             return
         rows = np.arange(len(x))
@@ -71,13 +71,13 @@ class ViewPairs:
                 pair = raw.views(rows, seed=drawn, progress=context.progress)
                 return dict(zip(("first", "second"), map(torch.from_numpy, pair), strict=True))
 
-            # Extraction is the most expensive part of a fit: a resumed fit finds its views kept.
+            # Extraction is the most expensive part of a fit, so a resumed fit reuses its views.
             pair = context.journal.kept("views", f"{fingerprint} {drawn}", make)
             first, second = (space.enter(pair[n].to(x.device)) for n in ("first", "second"))
             self.cache.append((first, second))
 
     def pair(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """ViewPairs of `rows`: two tensors (b, d), unit length."""
+        """Two views of `rows`: tensors (b, d), unit length."""
         if self.cache:
             a, b = torch.randint(len(self.cache), (2,), generator=generator).tolist()
             return self.cache[a][0][rows], self.cache[b][1][rows]
