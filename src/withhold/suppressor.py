@@ -39,6 +39,7 @@ class _DatasetFirst:
         if isinstance(X, Dataset):
             check_is_fitted(self, "bundle_")
             return self.bundle_.release(X)
+        _refuse_path(X)
         pixels = as_pixels(X)
         if pixels is not None:
             return _like_pixels(X, self._modified(pixels))
@@ -136,6 +137,7 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         `Suppressor(…).set_fit_request(attributes=True)` and `pipeline.fit(X, y, attributes=frame)`.
         `y` is suppressed only if `suppress` is not set.
         """
+        _refuse_path(X)
         if isinstance(X, Dataset):
             if y is not None or attributes is not None:
                 raise UserError("a Dataset already has its attributes; do not pass y or attributes")
@@ -244,6 +246,11 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         tags.non_deterministic = self.key is None  # a random key gives other draws in every fit
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _refuse_path(X: Any) -> None:
+    if isinstance(X, str | Path):
+        raise UserError(f"read the data first: withhold.Dataset.read('{X}')")
 
 
 def _all_train(dataset: Dataset) -> Dataset:

@@ -51,7 +51,10 @@ def test_arrays_are_audited_as_datasets_are(made: Any, form: str) -> None:
         found = withhold.audit(turn(x), turn(released), **vouch, **HOW)
         assert informed(found) == wanted[key]
     # Nobody vouches for rows that lie no nearer to their own originals than to others.
-    assert informed(withhold.audit(turn(x), turn(x), attributes=labels, suppress="secret", **HOW))
+    found = withhold.audit(turn(x), turn(x), attributes=labels, suppress="secret", **HOW)
+    assert informed(found) > 0.9
+    assert repr(found) == f"Audit({found.verdict})"
+    assert "<td>secret</td><td>suppress</td>" in found._repr_html_()
     with pytest.raises(UserError, match="were the rows shuffled"):
         withhold.audit(turn(x), turn(shuffled), attributes=labels, suppress="secret", **HOW)
 

@@ -281,3 +281,11 @@ def test_it_says_what_of_a_bundle_stays_private(place: Path, cli: Run) -> None:
     assert "fit-membership.safetensors (it reveals who was in the fit)" in ran.out
     ran = cli("fit", "data.parquet", *FIT, "-o", "m")
     assert "fit-membership" not in ran.out
+
+
+def test_several_names_are_separated_by_commas(place: Path, cli: Run) -> None:
+    two = ("fit", "data.parquet", "--suppress", "secret,loud", "--method", "constant", "-o", "b")
+    assert cli(*two).code == 0
+    assert load_bundle("b").roles.suppress == ("secret", "loud")
+    told = cli("fit", "data.parquet", "--suppress", "secret,lout", "-o", "c").mistake
+    assert told.startswith("attribute 'lout' is not in data.parquet; did you mean 'loud'?")

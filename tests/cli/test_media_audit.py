@@ -98,3 +98,56 @@ def test_mistakes_cost_no_extraction(spot: Path, cli: Run) -> None:
     told = cli("audit", "faces", "theirs", *audit, "--extractor", "pixel").mistake
     assert "did you mean 'pixels'" in told
     assert snapshot(spot) == before
+
+
+def test_the_list_of_another_release_or_original_is_refused(spot: Path, cli: Run) -> None:
+    """Every record would be paired with a stranger, and any release would look private."""
+    how = ("--extractor", "pixels", "--set", "side=8", "--suppress", "person", "--quick", "-q")
+    gate = ("--fail-if", "person>floor+10")
+    for name in ("one", "two"):
+        fit = ("fit", "faces", "--method", "pixelate", "--suppress", "person", *PATTERN, "-q")
+        assert cli(*fit, "-o", f"b-{name}").code == 0
+        assert cli("transform", f"b-{name}", "faces", "-o", name, "-q").code == 0
+    audit = ("audit", "faces", "one", *PATTERN, *how, *gate, "-o", "a")
+    assert cli(*audit, "--names", "one.names.csv").code == 3
+    told = cli(*audit, "--names", "two.names.csv").mistake
+    assert "two.names.csv is the list of another release than one" in told
+
+    pixels = np.stack([np.asarray(_open(p)) for p in sorted(spot.glob("faces/*.jpg"))])
+    who = np.array([p.name[0] for p in sorted(spot.glob("faces/*.jpg"))])
+    order = np.random.default_rng(0).permutation(len(who))
+    np.savez("in.npz", x=pixels, person=who)
+    np.savez("other.npz", x=pixels[order], person=who[order])
+    assert cli("fit", "in.npz", "--method", "blur", "--suppress", "person", "-o", "b").code == 0
+    assert cli("transform", "b", "in.npz", "-o", "out.npz", "-q").code == 0
+    audit = ("out.npz", *how, *gate, "-o", "c")
+    assert cli("audit", "in.npz", *audit).code == 3
+    told = cli("audit", "other.npz", *audit).mistake
+    assert "does not say that out.npz was made from other.npz" in told
+
+
+def test_names_from_the_private_list_did_not_leave(spot: Path, cli: Run) -> None:
+    """Black pictures tell nothing, whatever their files were called."""
+    from PIL import Image
+
+    fit = ("fit", "faces", "--method", "pixelate", "--suppress", "person", *PATTERN, "-q")
+    assert cli(*fit, "-o", "b").code == 0
+    assert cli("transform", "b", "faces", "-o", "out", "-q").code == 0
+    lines = Path("out.names.csv").read_text().splitlines()
+    for path in Path("out").glob("*.jpg"):
+        Image.new("RGB", (32, 32)).save(path)
+    plain = "\n".join(",".join(line.split(",")[:2]) for line in lines)  # as other tools list them
+    Path("plain.csv").write_text(plain + "\n")
+    how = ("--extractor", "pixels", "--set", "side=8", "--suppress", "person", "--quick", "-q")
+    ran = cli("audit", "faces", "out", *PATTERN, *how, "--names", "plain.csv", "-o", "a")
+    assert ran.code == 0, ran.err
+    assert figures("a")["person"] < 0.7
+    found = json.loads(Path("a/audit.json").read_text())
+    assert "file" not in [column["name"] for column in found["columns"]]
+
+
+def _open(path: Path) -> np.ndarray:
+    from PIL import Image
+
+    with Image.open(path) as image:
+        return np.array(image)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
@@ -65,7 +67,7 @@ def test_some_records_are_released_alone(faces: Path, tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").glob("*.png"))) == len(some) == 3
     with pytest.raises(UserError, match="release these records alone"):
         bundle.release(data)[:2].write(tmp_path / "other")
-    with pytest.raises(UserError, match="written when they are released"):
+    with pytest.raises(UserError, match="can only be written as a release"):
         data.write(tmp_path / "original.parquet")
 
 
@@ -89,6 +91,59 @@ def test_images_as_arrays_and_tensors() -> None:
     noise.fit(rng.standard_normal((40, 3)), attributes=people)
     with pytest.raises(UserError, match="'noise' is for features; X holds images"):
         noise.transform(pixels)
+
+
+def test_an_audit_and_a_suppressor_say_what_they_want(faces: Path) -> None:
+    data = Dataset.read(faces, pattern=PATTERN)
+    with pytest.raises(UserError, match="these are media; make features of original and release"):
+        withhold.audit(data, suppress="person")
+    for call in (fitted(faces).transform, Suppressor(suppress="person", method="blur").fit):
+        with pytest.raises(UserError, match="read the data first"):
+            call("faces")
+    features = withhold.extract(data, extractor="pixels", settings={"side": 8})
+    assert features.x.shape == (len(data), 64)
+    assert features.attribute("person").classes == data.attribute("person").classes
+    less = withhold.extract(data.without(["pose"]), extractor="pixels", settings={"side": 8})
+    assert "pose" not in less.attribute_names
+
+
+def test_labels_that_the_caller_changed_are_the_ones_that_count(
+    faces: Path, tmp_path: Path
+) -> None:
+    data = Dataset.read(faces, pattern=PATTERN)
+    bundle = withhold.fit(data, "person", method="blur", key=KEY)
+    less = bundle.release(data.without(["pose"]), keep=["file"])
+    assert "pose" not in less.table.column_names
+    less.write(tmp_path / "out")
+    assert (tmp_path / "out" / "manifest.csv").read_text().splitlines()[0] == "path"
+    released = bundle.release(data, keep=["pose"])
+    with pytest.raises(UserError, match="release these records alone"):
+        released.without(["pose"]).write(tmp_path / "other")
+    with pytest.raises(TypeError, match="handed over as a file"):
+        pickle.dumps(released)
+    assert not any(name in repr(released.media) for name in ("anna", "bert", str(faces)))
+
+
+def test_null_and_nan_leave_as_one(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (80, 8, 8, 3)).astype(np.uint8)
+    who = np.arange(80) % 2
+    missing = pa.array([None if w else float("nan") for w in who])
+    data = Dataset.from_arrays(pixels, {"person": [f"p{w}" for w in who], "v": missing})
+    released = withhold.fit(data, "person", method="blur").release(data, keep=["v"])
+    assert released.table["v"].null_count == 80
+    released.write(tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as found:
+        assert len(set(found["v"].view(np.uint64).tolist())) == 1
+
+
+def test_a_column_is_not_called_harmless_where_every_person_has_one_record() -> None:
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (60, 8, 8, 3)).astype(np.uint8)
+    labels = {"person": [f"p{i}" for i in range(60)], "city": [f"c{i % 5}" for i in range(60)]}
+    data = Dataset.from_arrays(pixels, labels)
+    released = withhold.fit(data, "person", method="blur").release(data)
+    assert "could not be checked" in released.left_out["city"]
 
 
 def test_a_saved_one_is_loaded_by_either_door(faces: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,24 @@ class Audit(Evidence):
     def of(cls, evidence: Evidence) -> Audit:
         """The same evidence."""
         return cls.model_construct(**{n: getattr(evidence, n) for n in type(evidence).model_fields})
+
+    def __repr__(self) -> str:
+        return f"Audit({self.verdict})"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """The verdict and a line for each attribute; every name is escaped."""
+        lines = "".join(
+            f"<tr><td>{escape(name)}</td><td>{a.role}</td><td>{100 * a.floor:.1f}</td>"
+            f"<td>{100 * a.informed.accuracy:.1f}</td></tr>"
+            for name, a in self.attributes.items()
+        )
+        head = "<th>attribute</th><th>role</th><th>floor, %</th><th>retrained attacker, %</th>"
+        return (
+            f"<div><p>{escape(self.verdict)}</p><table><thead><tr>{head}</tr></thead>"
+            f"<tbody>{lines}</tbody></table></div>"
+        )
 
     def to_html(self, path: str | Path, *, title: str = "Audit") -> None:
         """Write `report.html`: one self-contained page, atomically."""

@@ -41,8 +41,8 @@ class FitRequest(Request):
 
     data: Path
     output: Path
-    suppress: tuple[str, ...]
-    preserve: tuple[str, ...] = ()
+    suppress: tuple[str, ...] | str  # names, or text with commas
+    preserve: tuple[str, ...] | str = ()
     method: str = "codebook"
     config: dict[str, Any] = Field(default_factory=dict)
     seed: int = Field(0, ge=0)

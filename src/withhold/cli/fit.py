@@ -107,8 +107,8 @@ def fit(
     request = FitRequest(
         data=data,
         output=output,
-        suppress=(suppress,),
-        preserve=(preserve,),
+        suppress=suppress,
+        preserve=preserve,
         method=method,
         config=settings,
         seed=seed,
