@@ -65,7 +65,7 @@ def test_bench_lists_its_recipes(cli: Run) -> None:
 
 
 def test_our_bug_is_told_as_such(place: Path, cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("withhold.records.feasibility.feasibility", lambda *_: 1 / 0)
+    monkeypatch.setattr("withhold.actions.inspect.feasibility", lambda *_: 1 / 0)
     ran = cli("inspect", "data.parquet")
     assert ran.code == 1
     assert "ZeroDivisionError" in ran.err

@@ -98,7 +98,7 @@ def test_labels_and_names_stay_where_asked(blur: Path, cli: Run) -> None:
     keep = ("--keep-labels", "--keep-names", "--keep", "pose")
     ran = cli("transform", "blur", "faces", *PATTERN, "-o", "out", *keep)
     assert (ran.code, ran.out) == (0, "out: 6 images with person, pose\n")
-    assert "kept by name, whatever they tell: file, person, pose" in ran.err
+    assert "kept by name, even if they reveal something: file, person, pose" in ran.err
     assert list(rows("out/manifest.csv")[0]) == ["path", "person", "pose"]
     assert {p.name for p in Path("faces").iterdir()} < set(below(Path("out")))
     assert not Path("out.names.csv").exists()

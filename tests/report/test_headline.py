@@ -50,7 +50,7 @@ def test_unchanged_records() -> None:
 def test_which_columns_were_attacked_and_which_were_not() -> None:
     told = first_screen(render(samples.column_left()))
     assert "gender category: is gender itself" in told
-    assert "device category: tells gender for 79.0 % of records (guessing 50.0 %)" in told
+    assert "device category: reveals gender for 79.0 % of records (guessing 50.0 %)" in told
     assert "room category: nothing found" in told
     told = first_screen(render(samples.certified_release()))
     assert "Not attacked take number: it is the same in every record" in told
