@@ -12,45 +12,29 @@ import pyarrow as pa
 from withhold.bundle.bundle import Bundle
 from withhold.media.cutting import decode
 from withhold.methods.media_modifier import MediaModifier
-from withhold.records.readers import Collection, Item
+from withhold.records.readers import Item
+from withhold.records.readers.collection import CollectionView
 from withhold.records.readers.source import one_line
-from withhold.records.samples import BadMedia, Kind, Sample
+from withhold.records.samples import BadMedia, Sample
 
 # What a library may raise for one medium. It is left out: only modified media leave.
 STUMBLES = (OSError, ValueError, ArithmeticError, RuntimeError, MemoryError)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModifiedMedia:
+class ModifiedMedia(CollectionView):
     """A collection modified by a bundle, with the labels that may leave.
 
     Items are numbered and keep no file names: the name of a file may reveal a person.
     """
 
-    whole: Collection  # in the order of the release
     bundle: Bundle
     table: pa.Table | None
-
-    def __repr__(self) -> str:
-        return f"ModifiedMedia({len(self):,} {self.kind}s, {self.bundle.method})"
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return self.whole.name
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of its media."""
-        return self.whole.kind
 
     @property
     def schema(self) -> pa.Schema:
         """The schema of the labels."""
         return pa.schema([]) if self.table is None else self.table.schema
-
-    def __len__(self) -> int:
-        return len(self.whole)
 
     def labels(self) -> pa.Table | None:
         """The labels that may leave."""

@@ -62,21 +62,16 @@ class Collection(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection:
-    """Some items of a collection, by their numbers, in the order given."""
+class CollectionView:
+    """A collection seen through another one: what it does not change is that of the whole."""
 
     whole: Collection
-    places: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, collection: Collection, places: npt.NDArray[np.int64]) -> Selection:
-        """Some items; a selection of a selection is one of the whole."""
-        if isinstance(collection, Selection):
-            return cls(collection.whole, collection.places[places])
-        return cls(collection, places)
 
     def __repr__(self) -> str:
-        return f"Selection({len(self):,} {self.kind}s of {self.name})"
+        return f"{type(self).__name__}({len(self):,} {self.kind}s of {self.name})"
+
+    def __len__(self) -> int:
+        return len(self.whole)
 
     @property
     def name(self) -> str:
@@ -87,6 +82,28 @@ class Selection:
     def kind(self) -> Kind:
         """The kind of its media."""
         return self.whole.kind
+
+    def digest(self) -> str:
+        """A hash of the contents."""
+        return self.whole.digest()
+
+    def opened(self) -> dict[str, Any]:
+        """How the whole was opened."""
+        return self.whole.opened()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection(CollectionView):
+    """Some items of a collection, by their numbers, in the order given."""
+
+    places: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, collection: Collection, places: npt.NDArray[np.int64]) -> Selection:
+        """Some items; a selection of a selection is one of the whole."""
+        if isinstance(collection, Selection):
+            return cls(collection.whole, collection.places[places])
+        return cls(collection, places)
 
     @property
     def schema(self) -> pa.Schema:
@@ -126,35 +143,17 @@ class Selection:
         """A hash of the contents."""
         return f"{self.whole.digest()} {_places_hash(self.places)}"
 
-    def opened(self) -> dict[str, Any]:
-        """How the whole was opened."""
-        return self.whole.opened()
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Relabelled:
+class Relabelled(CollectionView):
     """The media of a collection with other labels: a table of as many rows."""
 
-    whole: Collection
     table: pa.Table
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return self.whole.name
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of its media."""
-        return self.whole.kind
 
     @property
     def schema(self) -> pa.Schema:
         """Of the labels."""
         return self.table.schema
-
-    def __len__(self) -> int:
-        return len(self.whole)
 
     def labels(self) -> pa.Table | None:
         """The labels of every item; None where there are none."""
@@ -170,14 +169,6 @@ class Relabelled:
         """What changes when an item or a label does."""
         labels = hashlib.sha256(repr(self.table.to_pylist()).encode()).hexdigest()
         return f"{self.whole.stamp()} {labels}"
-
-    def digest(self) -> str:
-        """A hash of the contents."""
-        return self.whole.digest()
-
-    def opened(self) -> dict[str, Any]:
-        """How the whole was opened."""
-        return self.whole.opened()
 
 
 def _places_hash(places: npt.NDArray[np.int64]) -> str:
