@@ -76,6 +76,11 @@ def proved(a: AttributeEvidence) -> Markup | None:
                 wording.bold(at_most_percent(found.release.one))
             )
         )
+        tried = [a.informed.accuracy, *([] if a.ignorant is None else [a.ignorant.accuracy])]
+        if max(tried) > found.release.one and not a.contradicted:
+            said.append(
+                Markup("An attack above that was lucky on the records that it was measured on.")
+            )
     if found.stated is None:
         said.append(Markup("Nothing is proved for other people."))
     elif found.stated < 1:
