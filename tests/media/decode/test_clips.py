@@ -69,6 +69,21 @@ def test_an_odd_size_stays(suffix: str) -> None:
     assert np.abs(back.astype(int) - picture).mean() < 3
 
 
+def test_the_bytes_do_not_depend_on_where_the_pixels_lie_in_memory() -> None:
+    rng = np.random.default_rng(0)
+    made: dict[tuple[str, int], set[bytes]] = {}
+    held = []
+    for shape in ((12, 48, 64, 3), (8, 47, 63, 3), (6, 33, 50, 3)):
+        frames = rng.integers(0, 200, shape).astype(np.uint8)
+        for suffix in (".mp4", ".avi", ".webm"):
+            for offset in range(20):
+                held.append(np.empty(int(rng.integers(1, 200_000)), np.uint8))
+                moved = np.empty(frames.size + 64, np.uint8)[offset:][: frames.size].reshape(shape)
+                moved[...] = frames
+                made.setdefault((suffix, shape[0]), set()).add(encode_clip(Clip(moved), suffix))
+    assert {len(found) for found in made.values()} == {1}
+
+
 def test_the_same_clip_gives_the_same_bytes_without_metadata() -> None:
     data = encode_clip(numbered(), ".mp4")
     assert encode_clip(numbered(), ".MP4") == data
