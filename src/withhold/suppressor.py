@@ -24,6 +24,7 @@ from withhold.records.readers import Samples
 from withhold.records.roles import Roles
 from withhold.records.samples import Clip
 from withhold.records.splits import assign_parts
+from withhold.records.tensors import from_tensor, like, like_pixels
 
 
 class _DatasetFirst:
@@ -42,9 +43,9 @@ class _DatasetFirst:
         _refuse_path(X)
         pixels = as_pixels(X)
         if pixels is not None:
-            return _like_pixels(X, self._modified(pixels))
+            return like_pixels(X, self._modified(pixels))
         if is_tensor(X):
-            return _like(X, self._transformed(_from_tensor(X)))
+            return like(X, self._transformed(from_tensor(X)))
         return super().transform(X)  # type: ignore[misc]
 
     def fit_transform(self: Any, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
@@ -229,7 +230,7 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
         x: Any = as_pixels(X)
         if x is None:
             if is_tensor(X):
-                X = _from_tensor(X)
+                X = from_tensor(X)
             # Nothing can be learned about a class from a single record.
             x = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
             x = _single(x)
@@ -268,28 +269,6 @@ def _single(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     if not np.isfinite(single).all():
         raise UserError("X has values beyond 3.4e38, which float32 cannot hold; rescale it")
     return single
-
-
-def _from_tensor(x: Any) -> npt.NDArray[Any]:
-    """A tensor as an array; types that numpy does not have (bfloat16) become float32."""
-    x = x.detach().cpu()
-    array: npt.NDArray[Any] = (x if x.element_size() == 8 else x.float()).numpy()
-    return array
-
-
-def _like(x: Any, released: npt.NDArray[Any]) -> Any:
-    """The release as a tensor on the device of x, with the dtype of x if that is floating."""
-    import torch
-
-    made = torch.from_numpy(released).to(x.device)
-    return made.to(x.dtype) if x.is_floating_point() else made
-
-
-def _like_pixels(x: Any, released: npt.NDArray[np.uint8]) -> Any:
-    """Pixels as a tensor on the device of x, if x is a tensor."""
-    import torch
-
-    return torch.from_numpy(released).to(x.device) if is_tensor(x) else released
 
 
 def _labels(y: Any, n: int) -> npt.NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from withhold.core.atomic import write_bytes
 Cells = tuple[list[str], list[list[str]]]  # the header, and the lines below it
 
 
-class BenchResult:
+class BenchResult(ABC):
     """A result that prints and writes its table; subclasses are frozen dataclasses."""
 
     file: ClassVar[str] = "results.json"  # the file of `to_dict`
@@ -25,23 +26,23 @@ class BenchResult:
     figure: ClassVar[str] = ""  # a drawing above the table
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """The heading of the table."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def command(self) -> str:
         """The name of the recipe."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def legend(self) -> str:
         """The text below the table: what its columns mean."""
-        raise NotImplementedError
 
     def cells(self) -> Cells:
-        """Header and lines of the table."""
-        raise NotImplementedError
+        """Header and lines of the table; none where `tables` gives several."""
+        return [], []
 
     def tables(self) -> list[tuple[str, Cells]]:
         """Each table with its title; most results have one."""

@@ -33,12 +33,12 @@ from withhold.records.writers.row_list import (
     write_rows,
 )
 from withhold.release.certificate import Certifier
+from withhold.release.keyed_order import occurrences, shuffled_places
 from withhold.release.media_stream import decide_media, leaving_labels, release_media
 from withhold.release.modified_media import ModifiedMedia
 from withhold.release.modify import modified
 from withhold.release.policy import Decision, decide
 from withhold.release.release_files import making
-from withhold.release.row_order import occurrences, shuffled_places
 from withhold.release.subject import subject_of
 from withhold.release.survey import survey
 from withhold.release.wishes import Wishes

@@ -30,10 +30,10 @@ from withhold.records.writers import open_sink
 from withhold.records.writers.row_list import FeatureDigest, rows_path, write_rows
 from withhold.records.writers.shuffle import Shuffle
 from withhold.release.certificate import Certifier
+from withhold.release.keyed_order import occurrences, shuffled_places
 from withhold.release.modify import INDEX, Shape, modified
 from withhold.release.policy import Decision, decide
 from withhold.release.release_files import codes_path, making
-from withhold.release.row_order import occurrences, shuffled_places
 from withhold.release.subject import needed_labels, subject_of
 from withhold.release.survey import survey
 from withhold.release.wishes import Wishes
