@@ -45,6 +45,17 @@ class Extracted(BaseModel):
         return self.label or self.name
 
 
+class Pixels(BaseModel):
+    """What `kind: pixels` measures on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    side: int = Field(32, ge=8, le=512, description="side of all images in pixels")
+    seeds: tuple[int, ...] = Field((0,), min_length=1)
+    data: dict[str, Any] = Field(default_factory=dict, description="settings of the media set")
+    shown: int = Field(40_000, ge=1, description="images that an attacker is shown, about")
+
+
 class Recipe(BaseModel):
     """A table: its rows share data, method and settings unless a row has its own."""
 
@@ -55,7 +66,7 @@ class Recipe(BaseModel):
     kind: Literal[
         "table", "audits", "certified", "tradeoff", "external", "power", "release-leaks",
         "soundness", "elimination", "equal-proof", "speed",
-        "codebook-speed", "audit-speed", "memory", "media", "media-speed",
+        "codebook-speed", "audit-speed", "memory", "media", "media-speed", "pixels",
     ] = "table"  # fmt: skip
     data: str = ""
     method: str = "mass"
@@ -69,6 +80,7 @@ class Recipe(BaseModel):
     )
     extractors: tuple[Extracted, ...] = Field((), description="of `kind: media`")
     most: int | None = Field(None, ge=1, description="media to take, of `kind: media`")
+    pixels: Pixels = Field(Pixels(), description="of `kind: pixels`")
     data_settings: dict[str, Any] = Field(
         default_factory=dict, description="of a media set that has some, such as `drawn-faces`"
     )
@@ -80,7 +92,9 @@ class Recipe(BaseModel):
         of_media = self.kind in ("media", "equal-proof")
         if of_media and not self.extractors:
             lacking.append("extractors")
-        if (of_media or self.kind in ("table", "audits", "certified", "tradeoff")) and lacking:
+        if (
+            of_media or self.kind in ("table", "audits", "certified", "tradeoff", "pixels")
+        ) and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
         return self
 

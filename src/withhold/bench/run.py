@@ -28,6 +28,7 @@ KINDS = {
     "audit-speed": ("audit_speed", "measure_audit_speed"),
     "memory": ("memory", "measure_memory"),
     "media": ("media_releases", "run_media"),
+    "pixels": ("pixel_releases", "run_pixels"),
     "media-speed": ("media_speed", "measure_media_speed"),
 }
 

@@ -17,7 +17,7 @@ from withhold.methods.checked_state import StateSettings, checked_modifier
 from withhold.methods.images.network_modifier import NetworkModifier
 from withhold.methods.images.replace.config import GapConfig
 from withhold.methods.images.replace.new_classes import NewClasses
-from withhold.methods.modifier import Modifier
+from withhold.methods.modifier import FloatArray, Modifier
 from withhold.records.samples import ByteArray, Picture, Sample
 
 
@@ -85,28 +85,36 @@ class ReplaceModifier(NetworkModifier):
         chosen = self.sizes.classes.directed(to)
         return type(self)(self.network, self.key, self.sizes.model_copy(update={"classes": chosen}))
 
+    def filter_alone(self) -> GapModifier:
+        """What `gap` with the same settings would have learned: the filter learns by itself."""
+        alone = self.sizes.model_copy(update={"classes": None})
+        return GapModifier(nn.ModuleDict({"filter": self._networks["filter"]}), self.key, alone)
+
+    def new_class(self, pixels: ByteArray) -> int:
+        """The number of the class that is put in an image (h, w, 3)."""
+        assert self.sizes.classes is not None
+        uniform = keyed_uniform(other_key(self.key, "new class"), _record(pixels))
+        return int(self.sizes.classes.draw(uniform)[0])
+
     def _apply(self, sample: Sample) -> Sample:
         assert isinstance(sample, Picture)  # the only kind that `apply` accepts
         height, width = sample.pixels.shape[:2]
-        record = sample.pixels.reshape(1, -1).astype(np.float32)
         small = resized(sample.pixels, self.sizes.side, self.sizes.side)
         with torch.inference_mode():
             x = torch.from_numpy(np.array(small)).permute(2, 0, 1)[None] / 255
             x = x.contiguous(memory_format=torch.channels_last)
-            made = self._changed(x, record)[0]
+            made = self._changed(x, sample.pixels)[0]
             pixels = (255 * made).round().to(torch.uint8).permute(1, 2, 0).contiguous().numpy()
         return Picture(resized(pixels, height, width))
 
-    def _changed(self, x: Tensor, record: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor:
-        """One image x (1, 3, side, side), changed; `record` decides its draws."""
+    def _changed(self, x: Tensor, pixels: ByteArray) -> Tensor:
+        """One image x (1, 3, side, side), changed; its own pixels decide its draws."""
         for name, network in self._networks.items():
             key = other_key(self.key, f"noise of {name}")
-            noise = torch.from_numpy(keyed_normal(key, record, self.sizes.noise))
+            noise = torch.from_numpy(keyed_normal(key, _record(pixels), self.sizes.noise))
             label = None
             if name == "generator":
-                assert self.sizes.classes is not None
-                uniform = keyed_uniform(other_key(self.key, "new class"), record)
-                label = torch.from_numpy(self.sizes.classes.draw(uniform))
+                label = torch.tensor([self.new_class(pixels)])
             x = network(x, noise, label)
         return x
 
@@ -115,6 +123,11 @@ class GapModifier(ReplaceModifier):
     """x' = f(x, z1): the filter alone."""
 
     method = "gap"
+
+
+def _record(pixels: ByteArray) -> FloatArray:
+    """The pixels as one row, as keyed draws take a record."""
+    return pixels.reshape(1, -1).astype(np.float32)
 
 
 def as_bytes(images: Tensor) -> ByteArray:

@@ -1,0 +1,361 @@
+"""Methods on images, attacked on pixels: `kind: pixels` (seed paper, Figure 1, Tables 1 to 3).
+
+Every row is a method with one setting, fitted once for each seed. A method for features gets the
+pixels of each image as its features. Rows whose labels are equal up to the first comma form one
+curve. A row of `gap` whose settings are those of a row of `replace` is not fitted again: its filter
+is the one of `replace`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from withhold.actions.fit import fit_bundle
+from withhold.audit.attackers.attacker import FittedAttacker
+from withhold.audit.pool import run_all, work
+from withhold.bench.fit_row import bench_key, bundle_claims, row_config, row_method, row_roles
+from withhold.bench.pixel_figures import Original, PixelFigures, figures, fixed_model
+from withhold.bench.pixel_set import PixelArray, PixelSet, folder_of
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.result_table import Cells, RecipeResult, at_most, percent, with_spread
+from withhold.bench.row_cache import keep_row, recipe_key, row_folder
+from withhold.bench.tradeoff_figure import Curve, Panel, Spot, draw_figure
+from withhold.bundle.bundle import Bundle
+from withhold.core.atomic import write_bytes
+from withhold.core.progress import Progress, Silent
+from withhold.datasets.media_sets import public_media
+from withhold.media.contact_sheet import contact_sheet
+from withhold.methods.images.replace.modifier import ReplaceModifier
+from withhold.records.samples import Picture
+
+_EXAMPLES = 8
+_SECONDS = 600.0  # a guess of the time of a row, to begin with the long ones
+
+
+@dataclass(frozen=True)
+class PixelRow:
+    """One setting of one method, with its figures for every seed."""
+
+    label: str
+    method: str
+    seeds: tuple[PixelFigures, ...]
+
+    @property
+    def curve(self) -> str:
+        """The name of the curve that it belongs to."""
+        return self.label.partition(",")[0]
+
+    def of(self, name: str) -> list[float]:
+        """A figure by name, for every seed that has it."""
+        return [v for v in (getattr(f, name) for f in self.seeds) if v is not None]
+
+    def utility(self, how: str) -> list[float]:
+        """The mean over the useful attributes, for every seed."""
+        return [float(np.mean([*getattr(f, how).values()])) for f in self.seeds]
+
+
+@dataclass(frozen=True)
+class PixelResult(RecipeResult):
+    """Every row of a recipe."""
+
+    rows: tuple[PixelRow, ...]
+    guess: dict[str, float]  # the rate of the commonest class of the test part
+    figure = "tradeoff.svg"
+
+    @property
+    def useful(self) -> list[str]:
+        """The attributes that should stay readable."""
+        return [n for n in self.guess if n != self.recipe.suppress]
+
+    def tables(self) -> list[tuple[str, Cells]]:
+        """The trade-off, then what each attacker and each model reads."""
+        return [
+            (self.title, self._tradeoff()),
+            ("Retrained attackers, one by one", self._attackers()),
+            ("Useful attributes: fixed / retrained models", self._attributes()),
+            (f"Correlation with {self.recipe.suppress} of what fixed models see", self._related()),
+        ]
+
+    def _tradeoff(self) -> Cells:
+        papers = {row.label: row.paper_note for row in self.recipe.rows}
+        noted = ["paper"] if any(papers.values()) else []
+        header = [
+            "", f"privacy loss: {self.recipe.suppress}", "ignorant", "bound", "utility, fixed",
+            "utility, retrained", "s' seen", "distortion", "SSIM", "faces", "fit s", *noted,
+        ]  # fmt: skip
+        lines = [
+            [
+                row.label,
+                with_spread(row.of("privacy_loss")),
+                with_spread(row.of("ignorant")),
+                at_most(max(row.of("bound"), default=None)),
+                with_spread(row.utility("utility_fixed")),
+                with_spread(row.utility("utility_retrained")),
+                with_spread(row.of("success")) if row.of("success") else "–",
+                f"{np.mean(row.of('distortion')):.4f}",
+                f"{np.mean(row.of('ssim')):.2f}",
+                percent(float(np.mean(row.of("faces")))) if row.of("faces") else "–",
+                f"{np.mean(row.of('seconds')):.0f}",
+                *([papers[row.label] or "–"] if noted else []),
+            ]
+            for row in self.rows
+        ]
+        guesses = [percent(self.guess[self.recipe.suppress]), "–", "–"]
+        middle = percent(float(np.mean([self.guess[n] for n in self.useful])))
+        blank = ["–"] * (len(header) - 6)
+        return header, [["guessing", *guesses, middle, middle, *blank], *lines]
+
+    def _attackers(self) -> Cells:
+        names = list(self.rows[0].seeds[0].attack)
+        return ["", *names], [
+            [row.label, *(with_spread([f.attack[n] for f in row.seeds]) for n in names)]
+            for row in self.rows
+        ]
+
+    def _attributes(self) -> Cells:
+        lines = [["guessing", *(percent(self.guess[n]) for n in self.useful)]]
+        for row in self.rows:
+            cells = []
+            for name in self.useful:
+                fixed = with_spread([f.utility_fixed[name] for f in row.seeds])
+                again = with_spread([f.utility_retrained[name] for f in row.seeds])
+                cells.append(f"{fixed} / {again}")
+            lines.append([row.label, *cells])
+        return ["", *self.useful], lines
+
+    def _related(self) -> Cells:
+        return ["", *self.useful], [
+            [
+                row.label,
+                *(f"{np.mean([f.correlation[n] for f in row.seeds]):+.2f}" for n in self.useful),
+            ]
+            for row in self.rows
+        ]
+
+    @property
+    def legend(self) -> str:
+        """What the columns mean."""
+        seeds = len(self.recipe.pixels.seeds)
+        spread = f", mean ± deviation over {seeds} seeds" if seeds > 1 else ", one seed"
+        return (
+            f"In % of the test part{spread}. privacy loss: the highest accuracy of attackers that"
+            " were trained on the released training part. ignorant: of a model of the originals."
+            " bound: no attacker reads more from one record, at 95 % confidence. utility: mean"
+            f" accuracy over {', '.join(self.useful)}, by models of the originals (fixed) and by"
+            " models of the release (retrained). s' seen: how often the fixed model sees the new"
+            " class. distortion: mean squared error, pixels 0 to 1. SSIM: 1 for equal images."
+            f" faces: images in which a detector finds a face.{self.source}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, for a program."""
+        return {**super().to_dict(), "guess": self.guess}
+
+
+def run_pixels(recipe: Recipe, output: Path, *, progress: Progress) -> PixelResult:
+    """Fit, release and attack every row for every seed, or resume after an interruption."""
+    how = recipe.pixels
+    file = public_media(recipe.data, output / "media", most=recipe.most, settings=how.data)
+    data = PixelSet.of(file, how.side, progress)
+    names = [recipe.suppress, *(n for n in recipe.measure if n != recipe.suppress)]
+    truths = {name: data.attribute(name) for name in names}
+    originals = {}
+    made = _models(data, list(truths), how.seeds, how.shown, progress)
+    for seed in how.seeds:
+        originals[seed] = Original(
+            data,
+            truths[recipe.suppress],
+            tuple(truths[n] for n in names[1:]),
+            made[seed],
+            how.shown,
+            seed,
+        )
+    tasks = [
+        (_SECONDS, (recipe, rows, originals[seed], output))
+        for seed in how.seeds
+        for rows in _fits(recipe)
+    ]
+    found: dict[str, dict[int, PixelFigures]] = {row.label: {} for row in recipe.rows}
+    with progress.stage("fits and attacks", work(tasks)) as stage:
+        for i, results in run_all(_measured, tasks, workers=None, stage=stage):
+            seed = tasks[i][1][2].seed
+            for label, row in results.items():
+                found[label][seed] = PixelFigures(**row)
+    rows = tuple(
+        PixelRow(row.label, _shown_as(recipe, row), tuple(found[row.label][s] for s in how.seeds))
+        for row in recipe.rows
+    )
+    test = data.rows("test")
+    guess = {n: truths[n].rows(test).majority for n in names}
+    result = PixelResult(recipe, rows, guess)
+    write_bytes(output / result.figure, _figure(result).encode())
+    write_bytes(output / "examples.png", _examples(recipe, data, output, how.seeds[0]))
+    return result.write(output)
+
+
+def _models(
+    data: PixelSet, names: Sequence[str], seeds: Sequence[int], shown: int, progress: Progress
+) -> dict[int, dict[str, FittedAttacker]]:
+    """A fixed model of every attribute, for every seed."""
+    tasks = [(60.0, (data, name, shown, seed)) for seed in seeds for name in names]
+    out: dict[int, dict[str, FittedAttacker]] = {seed: {} for seed in seeds}
+    with progress.stage("models of the originals", work(tasks)) as stage:
+        for i, model in run_all(_model, tasks, workers=None, stage=stage):
+            out[tasks[i][1][3]][tasks[i][1][1]] = model
+    return out
+
+
+def _model(task: tuple[PixelSet, str, int, int]) -> FittedAttacker:
+    data, name, shown, seed = task
+    return fixed_model(data, data.attribute(name), shown=shown, seed=seed)
+
+
+def _fits(recipe: Recipe) -> Iterator[tuple[RecipeRow, ...]]:
+    """Rows that one fit serves: a row of `replace` and one of `gap` with the same settings."""
+    left = list(recipe.rows)
+    while left:
+        row = left.pop(0)
+        shared = [
+            other
+            for other in left
+            if {row_method(recipe, row), row_method(recipe, other)} == {"gap", "replace"}
+            and row_config(recipe, row) == row_config(recipe, other)
+        ]
+        for other in shared:
+            left.remove(other)
+        yield (row, *shared)
+
+
+def _measured(
+    task: tuple[Recipe, tuple[RecipeRow, ...], Original, Path],
+) -> dict[str, dict[str, Any]]:
+    """The figures of some rows by label; figures that were computed before are read."""
+    recipe, rows, original, output = task
+    folder = folder_of(output, original.seed)
+    fitted: list[tuple[Bundle, float]] = []  # the fit that all rows share, once there is one
+
+    def make(row: RecipeRow) -> dict[str, Any]:
+        if row_method(recipe, row) == "identity":
+            return asdict(
+                figures(original, original.data.images, new=None, bound=None, seconds=0.0)
+            )
+        if not fitted:
+            lead = max(rows, key=lambda r: row_method(recipe, r) == "replace")
+            fitted.append(_fit(recipe, lead, original))
+        bundle, seconds = fitted[0]
+        modifier = bundle.modifier
+        if row_method(recipe, row) == "gap" and bundle.method == "replace":
+            assert isinstance(modifier, ReplaceModifier)
+            modifier = modifier.filter_alone()
+        images, new = _released(modifier, original.data)
+        write_bytes(
+            row_folder(folder, row.label) / "examples.npy",
+            images[original.data.rows("test")[:_EXAMPLES]].tobytes(),
+        )
+        claims = bundle_claims(bundle).get(recipe.suppress, {})
+        bound = claims.get("one") if isinstance(claims, dict) else None
+        return asdict(figures(original, images, new=new, bound=bound, seconds=seconds))
+
+    facts = [original.seed, original.data.dataset().digest()]
+    return {
+        row.label: keep_row(
+            row_folder(folder, row.label), recipe_key(recipe, row, *facts), partial(make, row)
+        )
+        for row in rows
+    }
+
+
+def _fit(recipe: Recipe, row: RecipeRow, original: Original) -> tuple[Bundle, float]:
+    method = row_method(recipe, row)
+    data = original.data
+    started = time.perf_counter()
+    bundle = fit_bundle(
+        data.flat() if _of_features(method) else data.dataset(),
+        row_roles(recipe, row),
+        method=method,
+        config=row_config(recipe, row),
+        seed=original.seed,
+        key=bench_key(original.seed),
+        progress=Silent(),
+    )
+    return bundle, time.perf_counter() - started
+
+
+def _released(modifier: Any, data: PixelSet) -> tuple[PixelArray, Any]:
+    """Released images in the order of the originals, and the new class of each if there is one."""
+    if _of_features(modifier.method):
+        x = modifier.transform(data.flat().x)
+        images = (255 * x).round().clip(0, 255).astype(np.uint8).reshape(data.images.shape)
+        return images, None
+    made = modifier.transform([Picture(image) for image in data.images])
+    new = None
+    if isinstance(modifier, ReplaceModifier) and modifier.sizes.classes is not None:
+        new = np.array([modifier.new_class(image) for image in data.images])
+    return np.stack([picture.pixels for picture in made]), new
+
+
+def _of_features(method: str) -> bool:
+    from withhold.methods import method_names
+
+    return method in method_names("features")
+
+
+def _shown_as(recipe: Recipe, row: RecipeRow) -> str:
+    """The method by which the figure chooses colour and mark."""
+    method = row_method(recipe, row)
+    alone = method == "replace" and not row_config(recipe, row).get("use_filter", True)
+    return "generator" if alone else method
+
+
+def _figure(result: PixelResult) -> str:
+    """Privacy loss against utility, by fixed and by retrained models."""
+    curves: dict[str, list[PixelRow]] = {}
+    for row in result.rows:
+        curves.setdefault(row.curve, []).append(row)
+    panels = []
+    for how, name in (("utility_fixed", "utility, fixed"), ("utility_retrained", "retrained")):
+        drawn = tuple(
+            Curve(
+                curve,
+                rows[0].method,
+                tuple(
+                    Spot(
+                        row.label,
+                        float(np.mean(row.of("privacy_loss"))),
+                        float(np.mean(row.utility(how))),
+                        max(row.of("bound"), default=None),
+                    )
+                    for row in rows
+                ),
+            )
+            for curve, rows in curves.items()
+        )
+        guess = float(np.mean([result.guess[n] for n in result.useful]))
+        panels.append(Panel(name, drawn, guess))
+    first = next((r for r in result.rows if r.method == "identity"), None)
+    return draw_figure(
+        panels,
+        title=result.title,
+        suppressed=result.recipe.suppress,
+        floor=result.guess[result.recipe.suppress],
+        original=None if first is None else float(np.mean(first.of("privacy_loss"))),
+    )
+
+
+def _examples(recipe: Recipe, data: PixelSet, output: Path, seed: int) -> bytes:
+    """The same test images, original and released by every row."""
+    shown = data.images[data.rows("test")[:_EXAMPLES]]
+    rows = {"original": list(shown)}
+    for row in recipe.rows:
+        saved = row_folder(folder_of(output, seed), row.label) / "examples.npy"
+        if saved.exists():
+            pixels = np.frombuffer(saved.read_bytes(), np.uint8).reshape(shown.shape)
+            rows[row.label] = list(pixels)
+    return contact_sheet(rows)
