@@ -12,11 +12,10 @@ from math import sqrt
 import numpy as np
 
 from withhold.audit.recount import Codes, Counted
-from withhold.certificate.bound import Table
+from withhold.certificate.bound import Table, Tally
 from withhold.certificate.claims import AttributeClaim, ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.certificate.given_release import PEOPLE, release_claim
-from withhold.certificate.tally import Tally
 from withhold.certificate.targets import JOINT
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute

@@ -93,11 +93,6 @@ class Bundle:
         return list(self.input["label_columns"])
 
     @property
-    def checked_columns(self) -> list[str]:
-        """Columns of the fitted data that were checked for `tells`."""
-        return list(self.input["checked"])
-
-    @property
     def tells(self) -> dict[str, dict[str, float]]:
         """Columns that reveal a suppressed attribute: {attribute: {column: accuracy}}."""
         return dict(self.input["tells"])

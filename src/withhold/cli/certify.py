@@ -20,6 +20,7 @@ from withhold.cli.options import (
     print_json,
     reading,
 )
+from withhold.core.terminal import printable
 
 if TYPE_CHECKING:
     from withhold.certificate import AttributeClaim, Certificate
@@ -87,14 +88,14 @@ def _tell(found: Certificate) -> None:
     for header in [*headers, *(f"of {r}" for r in sizes)]:
         table.add_column(header, justify="right", no_wrap=True)
     for name, a in found.attributes.items():
-        table.add_row(escape(_plain(name)), *_cells(a))
+        table.add_row(escape(printable(name)), *_cells(a))
     console = Console()
     console.print()
     console.print(table)
     console.print()
     for line in _lines(found):
         whole = not console.is_terminal
-        console.print(_plain(line), highlight=False, markup=False, soft_wrap=whole)
+        console.print(printable(line), highlight=False, markup=False, soft_wrap=whole)
 
 
 def _cells(a: AttributeClaim) -> list[str]:
@@ -133,8 +134,3 @@ def _lines(found: Certificate) -> list[str]:
 
 def _points(share: float) -> str:
     return f"{100 * share:.1f}"
-
-
-def _plain(text: str) -> str:
-    """Replace control characters: names come from files and must not control the terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
