@@ -15,7 +15,8 @@ from withhold.actions.request import DataOptions, Opening, Request
 from withhold.audit.audit_settings import AuditSettings
 from withhold.audit.pairing import matching
 from withhold.bundle.bundle import load_bundle
-from withhold.certificate import Certificate, read_certificate
+from withhold.certificate.claims import Certificate
+from withhold.certificate.reading import read_certificate
 from withhold.certificate.release_file import ReleaseCertificate, is_release_certificate
 from withhold.core.errors import UserError
 from withhold.core.key_file import as_key

@@ -23,16 +23,9 @@ from withhold.audit.pairing import PairedRelease
 from withhold.audit.select_attacker import Reading, choose
 from withhold.audit.split import AttackParts, Rows
 from withhold.records.attribute import Attribute
-from withhold.records.columns import (
-    EncodedColumn,
-    Telling,
-    columns_to_pair,
-    encode_column,
-    how_well_it_tells,
-    is_copy,
-    telling_sets,
-)
-from withhold.records.columns.tells import LEVEL
+from withhold.records.columns.column_encoding import EncodedColumn, encode_column
+from withhold.records.columns.tells import LEVEL, Telling, how_well_it_tells, is_copy
+from withhold.records.columns.together import columns_to_pair, telling_sets
 from withhold.records.tables import RECORD
 
 _ROWS, _ROWS_QUICK = 9_000, 4_000

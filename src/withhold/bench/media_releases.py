@@ -40,8 +40,8 @@ from withhold.methods import method_names
 from withhold.records.dataset import Dataset
 from withhold.records.readers import Collection, open_media
 from withhold.records.roles import Roles
-from withhold.release import Wishes
 from withhold.release.media_stream import release_media
+from withhold.release.wishes import Wishes
 
 ATTACKERS: tuple[Attacker, ...] = (Logistic(), MlpLarge(epochs=24, patience=5))
 PROBE = "logistic"

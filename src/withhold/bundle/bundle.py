@@ -48,7 +48,7 @@ from withhold.records.roles import Roles
 from withhold.records.samples import RecordKind
 
 if TYPE_CHECKING:
-    from withhold.release import ReleasedDataset
+    from withhold.release.released_dataset import ReleasedDataset
 
 FILES = ("bundle.json", "weights.safetensors", "history.json")
 
@@ -109,7 +109,7 @@ class Bundle:
     ) -> ReleasedDataset:
         """The dataset to release; see `withhold.release.release_dataset`."""
         # Imported here: `release` is a later layer than `bundle`.
-        releases = import_module("withhold.release")
+        releases = import_module("withhold.release.released_dataset")
         released: ReleasedDataset = releases.release_dataset(
             self,
             dataset,

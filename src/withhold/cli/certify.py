@@ -23,7 +23,7 @@ from withhold.cli.options import (
 from withhold.core.terminal import printable
 
 if TYPE_CHECKING:
-    from withhold.certificate import AttributeClaim, Certificate
+    from withhold.certificate.claims import AttributeClaim, Certificate
 
 
 def certify(
@@ -99,8 +99,8 @@ def _tell(found: Certificate) -> None:
 
 
 def _cells(a: AttributeClaim) -> list[str]:
-    from withhold.certificate import NoGroupClaim
     from withhold.certificate.claim_wording import at_most
+    from withhold.certificate.claims import NoGroupClaim
 
     people = "–" if isinstance(a.groups, NoGroupClaim) else at_most(a.groups.bound)
     linked = [at_most(claim.bound) for claim in a.linked.values()]
@@ -108,7 +108,8 @@ def _cells(a: AttributeClaim) -> list[str]:
 
 
 def _lines(found: Certificate) -> list[str]:
-    from withhold.certificate import NoGroupClaim, sentence
+    from withhold.certificate.claim_wording import sentence
+    from withhold.certificate.claims import NoGroupClaim
 
     lines = [
         "in % of cases: how often any attacker, however strong, is right at most; from one record,"

@@ -10,7 +10,7 @@ import typer
 from withhold.core.terminal import wrapped
 
 if TYPE_CHECKING:
-    from withhold.release import Written
+    from withhold.release.written import Written
 
 
 def said(written: Written) -> dict[str, Any]:

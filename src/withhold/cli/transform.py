@@ -112,7 +112,7 @@ def transform(
     released, and why.
     """
     from withhold.actions.release import FeatureOptions, MediaOptions, ReleaseRequest, release
-    from withhold.release import Wishes
+    from withhold.release.wishes import Wishes
 
     request = ReleaseRequest(
         bundle=bundle,

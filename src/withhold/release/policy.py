@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean
 from withhold.records.attribute import Attribute, encode, gather
-from withhold.records.columns import Measured, kind_of, measure_columns, only_known_values
+from withhold.records.columns.known_values import only_known_values
+from withhold.records.columns.measure_columns import Measured, kind_of, measure_columns
 from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD, encode_any
 from withhold.release.wishes import Wishes
