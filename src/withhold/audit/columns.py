@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -213,7 +213,7 @@ def _read(
         column=name,
         records=n,
         accuracy=told.accuracy,
-        ci=_interval(told.accuracy, n),
+        ci=wilson(told.accuracy * n, n),
         least=told.lower if sure else min(told.lower, guess),
         floor=guess,
         attacker=told.by,
@@ -229,8 +229,8 @@ def _certain(name: str, one: EncodedColumn, attribute: Attribute, guess: float) 
         column=name,
         records=n,
         accuracy=1.0,
-        ci=(_interval(1.0, n)[0], 1.0),
-        least=max(_interval(1.0, n)[0], min(guess + 1e-9, 1.0)),
+        ci=(wilson(n, n)[0], 1.0),
+        least=max(wilson(n, n)[0], min(guess + 1e-9, 1.0)),
         floor=guess,
         attacker="values",
         copy_of=is_copy(one, attribute),
@@ -262,10 +262,6 @@ def _floor(question: Question, rows: Rows, seed: int) -> float:
     return max(attribute.majority, tested, float(right.mean()) if len(right) else 0.0)
 
 
-def _interval(accuracy: float, n: int) -> tuple[float, float]:
-    return wilson(accuracy * n, n)
-
-
 def _scaled(x: FloatArray) -> FloatArray:
     return FeatureViews.of(x).see("standard", x)
 
@@ -279,13 +275,3 @@ def _within(parts: AttackParts, rows: Rows) -> AttackParts:
     return AttackParts(
         train, val, test, None if parts.units is None else parts.units[rows], parts.note
     )
-
-
-def left_in(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """The columns that are copies of a suppressed attribute, by attribute."""
-    found: dict[str, list[str]] = {}
-    for column in columns:
-        for attribute, read in column.tells.items():
-            if read.copy_of:
-                found.setdefault(attribute, []).append(column.name)
-    return found

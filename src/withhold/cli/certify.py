@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from withhold.cli.help import DATA
+from withhold.cli.help import DATA, option
 from withhold.cli.options import (
     Exclude,
     Group,
@@ -35,11 +35,10 @@ def certify(
             metavar="DATA",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Certificate to write (JSON).")],
-    confidence: Annotated[float, typer.Option(help="Confidence of the bound, 0 to 1.")] = 0.95,
+    output: Annotated[Path, option("Certificate to write (JSON).", None, "--output", "-o")],
+    confidence: Annotated[float, option("Confidence of the bound, 0 to 1.")] = 0.95,
     features: Annotated[
-        str | None,
-        typer.Option(help="Feature columns, if they differ from the fit.", rich_help_panel=DATA),
+        str | None, option("Feature columns, if they differ from the fit.", DATA)
     ] = None,
     group: Group = None,
     exclude: Exclude = None,

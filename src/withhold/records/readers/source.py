@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -15,23 +16,33 @@ from withhold.core.safe_read import open_regular
 from withhold.records.readers.times import check_times, check_zones
 
 
-class Source(Protocol):
+class Source(ABC):
     """A table that can be read many times, a batch at a time.
 
-    `num_rows` is None if it is not known without reading. `by_column` says whether reading a
-    few columns costs only those columns (Parquet) or the whole file (CSV).
+    `by_column` says whether reading a few columns costs only those columns (Parquet) or the whole
+    file (CSV).
     """
 
     name: str
     schema: pa.Schema
-    num_rows: int | None
-    by_column: bool
+    num_rows: int
+    by_column: bool = True
 
     def batches(
         self, *, rows: int = 4096, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of exactly `rows` rows (the last may be shorter) with these columns."""
-        ...
+        for column in columns or ():
+            if column not in self.schema.names:
+                known = self.schema.names
+                hint = did_you_mean(column, known) or f"; columns: {listing(known)}"
+                raise UserError(f"column '{column}' is not in {self.name}{hint}")
+        wanted = list(self.schema.names if columns is None else columns)
+        return rebatch(self._read(rows, wanted), rows, name=self.name)
+
+    @abstractmethod
+    def _read(self, rows: int, columns: list[str]) -> Iterable[pa.RecordBatch]:
+        """Batches of any size with these columns, in this order; about `rows` rows are wanted."""
 
 
 def open_source(data: Any) -> Source:
@@ -85,15 +96,6 @@ def check_table(name: str, schema: pa.Schema, num_rows: int | None) -> None:
     if twice:
         raise UserError(f"{name} has more than one column named '{twice[0]}'; rename one of them")
     check_zones(schema, name)
-
-
-def check_columns(name: str, schema: pa.Schema, columns: Sequence[str] | None) -> list[str]:
-    """The columns to read: all of them for None, an error for one that does not exist."""
-    for column in columns or ():
-        if column not in schema.names:
-            hint = did_you_mean(column, schema.names) or f"; columns: {listing(schema.names)}"
-            raise UserError(f"column '{column}' is not in {name}{hint}")
-    return list(schema.names if columns is None else columns)
 
 
 def rebatch(

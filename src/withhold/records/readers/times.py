@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
+from withhold.records.arrow_kinds import is_list
 
 _DAY = 86_400
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -80,9 +81,7 @@ def _leaves(column: pa.Array) -> Iterator[pa.Array]:
     elif pa.types.is_map(kind):
         yield from _leaves(column.keys)
         yield from _leaves(column.items)
-    elif (
-        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    ):
+    elif is_list(kind):
         if pa.types.is_nested(kind.value_type) or pa.types.is_temporal(kind.value_type):
             yield from _leaves(column.flatten())
     else:
