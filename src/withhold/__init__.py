@@ -18,6 +18,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if TYPE_CHECKING:
     from withhold.actions.audit import audit
     from withhold.actions.fit import fit
+    from withhold.actions.release import release
     from withhold.audit.leakage_scorer import leakage_scorer
     from withhold.bundle.bundle import load_bundle as load
     from withhold.certificate.certify_bundle import certify
@@ -35,6 +36,7 @@ __all__ = [
     "fit",
     "leakage_scorer",
     "load",
+    "release",
 ]
 
 _WHERE = {
@@ -45,9 +47,13 @@ _WHERE = {
     "extract": ("withhold.media.extract_features", "extract"),
     "fit": ("withhold.actions.fit", "fit"),
     "leakage_scorer": ("withhold.audit.leakage_scorer", "leakage_scorer"),
+    "release": ("withhold.release", None),
     "load": ("withhold.bundle.bundle", "load_bundle"),
 }
-_ACTIONS = {"audit": "withhold.actions.audit"}  # packages with the same name as an action
+_ACTIONS = {
+    "audit": "withhold.actions.audit",
+    "release": "withhold.actions.release",
+}  # packages with the same name as an action
 
 
 def __getattr__(name: str) -> Any:

@@ -11,10 +11,11 @@ import pytest
 from made_media import make_media
 from withhold.audit.attackers import Logistic
 from withhold.bench import Recipe, find_recipe, media_releases, run_recipe
-from withhold.bench.examples import SIDE, draw_examples
+from withhold.bench.examples import draw_examples
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.datasets.media_sets import public_media
+from withhold.media.contact_sheet import SIDE
 
 IMAGES = """
 title: "made-up faces"

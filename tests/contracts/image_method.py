@@ -18,7 +18,7 @@ import withhold
 from release_support import below
 from support import Interrupted, Recorder, key_of
 from withhold.actions.fit import FitRequest, fit_bundle, fit_to
-from withhold.actions.release import ReleaseRequest, release
+from withhold.actions.release import ReleaseRequest, release_files
 from withhold.actions.request import Opening
 from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
 from withhold.methods import get_method
@@ -159,7 +159,9 @@ class ImageMethodContract:
         assert below(tmp_path / "bundle") == below(tmp_path / "whole")
 
         out = tmp_path / "released"
-        _, written = release(ReleaseRequest(bundle=tmp_path / "bundle", data=faces, output=out))
+        _, written = release_files(
+            ReleaseRequest(bundle=tmp_path / "bundle", data=faces, output=out)
+        )
         assert (written.kind, written.records, written.skipped) == ("image", 96, ())
         for path in out.glob("*.png"):
             with Image.open(path) as image:

@@ -45,8 +45,8 @@ class Toy:
         self, dataset: Dataset, roles: Roles, config: ToyConfig, progress: Progress, *,
         seed: int, journal: Journal,
     ) -> ToyModifier:  # fmt: skip
-        train = dataset.part("train")
-        x = pixel_tensor(train, 16, progress=progress) / 255
+        train, pixels = pixel_tensor(dataset.part("train"), 16, progress=progress)
+        x = pixels / 255
         secret = torch.from_numpy(train.attribute(roles.suppress[0]).codes.copy())
         change = ToyModifier.build({})
         reader = nn.Sequential(nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(392, 2))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from made_media import make_media
 from withhold.core.errors import UserError
-from withhold.datasets.media_sets import MEDIA, RECORD, public_media
+from withhold.datasets.media_sets import FIXED, MEDIA, RECORD, public_media
+from withhold.datasets.worlds.drawn_faces import VALUES
 from withhold.media.cutting import decode
 from withhold.media.extract_features import plan
 from withhold.records.readers import open_media
@@ -32,6 +34,7 @@ LABELS = {
     "utkface": {"gender", "race", "age"},
     "cmufaces": {"person", "eyes"},
     "lsa64": {"sign", "signer"},
+    "drawn-faces": {"person", *VALUES},
 }
 
 
@@ -88,7 +91,7 @@ def test_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WITHHOLD_DATA", str(tmp_path))
     with pytest.raises(UserError, match="no public media set 'utkfaces'; did you mean 'utkface'"):
         public_media("utkfaces", tmp_path / "out")
-    for name in MEDIA:
+    for name in FIXED:
         with pytest.raises(UserError, match=f"cannot read {tmp_path}.*: there is no such file"):
             public_media(name, tmp_path / "out")
     for file in ("utkface_12000_64px.parquet", "cmufaces_30x32_u8.npz"):
@@ -96,6 +99,30 @@ def test_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("utkface", "cmufaces"):
         with pytest.raises(UserError, match=f"cannot read {tmp_path}"):
             public_media(name, tmp_path / "out")
+
+
+def test_drawn_faces_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WITHHOLD_DATA", raising=False)
+    settings = {"side": 48, "people": 3, "correlation": {"gender, lipstick": 1.0}}
+    file = public_media("drawn-faces", tmp_path, most=40, settings=settings)
+    with np.load(file.path) as found:
+        assert found["X"].shape == (40, 48, 48, 3)
+        assert len({*found["person"].tolist()}) == 3
+        assert ((found["gender"] == "female") == (found["lipstick"] == "yes")).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("drawn-faces", {"sides": 3}, "has no setting 'sides'; did you mean 'side'"),
+        ("drawn-faces", {"side": 3}, "setting 'side' of media set 'drawn-faces': .*equal to 32"),
+        ("drawn-faces", {"correlation": {"gender": 1}}, "'gender': name two attributes"),
+        ("utkface", {"side": 3}, "media set 'utkface' has no settings; leave out side"),
+    ],
+)
+def test_wrong_settings(tmp_path: Path, name: str, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        public_media(name, tmp_path, settings=settings)
 
 
 @pytest.mark.realdata

@@ -21,8 +21,12 @@ class Training:
         self.critic = nn.Sequential(nn.Conv2d(4, 2, 3), nn.Flatten(), nn.Linear(32, 1))
         initialise(self.filter, 0, "filter")
         initialise(self.critic, 0, "critic")
+        for network in (self.filter, self.critic):  # moments must come back in the same order
+            network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.slow = torch.optim.SGD(self.filter.parameters(), lr=0.1, momentum=0.9, nesterov=True)
-        self.fast = torch.optim.AdamW(self.critic.parameters(), lr=0.01, betas=(0.5, 0.9))
+        self.fast = torch.optim.AdamW(
+            self.critic.parameters(), lr=0.01, betas=(0.5, 0.9), fused=True
+        )
         self.schedule = torch.optim.lr_scheduler.StepLR(self.slow, step_size=2, gamma=0.5)
         self.noise = torch.Generator().manual_seed(1)
 

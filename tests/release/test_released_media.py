@@ -13,7 +13,7 @@ import torch
 import withhold
 from release_support import below, people
 from withhold import Dataset, Suppressor
-from withhold.actions.release import ReleaseRequest, release
+from withhold.actions.release import ReleaseRequest, release_files
 from withhold.core.errors import UserError
 from withhold.media.folder_sink import names_path
 from withhold.records.samples import Picture
@@ -37,7 +37,7 @@ def test_python_and_the_command_line_write_the_same_bytes(faces: Path, tmp_path:
     suppressor.save(tmp_path / "bundle")
     by_python, by_action = tmp_path / "one", tmp_path / "two"
     suppressor.transform(Dataset.read(faces, pattern=PATTERN)).write(by_python)
-    release(ReleaseRequest(bundle=tmp_path / "bundle", data=faces, output=by_action))
+    release_files(ReleaseRequest(bundle=tmp_path / "bundle", data=faces, output=by_action))
     assert below(by_python) == below(by_action)
     assert names_path(by_python).read_bytes() == names_path(by_action).read_bytes()
 

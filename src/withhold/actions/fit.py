@@ -118,7 +118,7 @@ def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
     if bundle is None:
         if work.exists():
             progress.say(f"resuming from {work}")
-        journal = Journal(work)
+        journal = Journal(work, pictures=target.with_name(f"{target.name}.pictures"))
         try:
             bundle = fit_bundle(
                 dataset,

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from pydantic import Field
 
 from withhold.actions.request import Opening, Request
 from withhold.bundle.bundle import Bundle, load_bundle
@@ -19,6 +23,7 @@ from withhold.release.media_stream import release_media
 from withhold.release.modify import check_shape
 from withhold.release.policy import Wishes
 from withhold.release.release_files import Written, codes_path
+from withhold.release.released_dataset import ReleasedDataset
 from withhold.release.stream import release_features
 
 
@@ -34,6 +39,7 @@ class MediaOptions(Opening):
 
     keep_names: bool = False
     strict: bool = False
+    to: dict[str, str] = Field(default_factory=dict)  # new classes that the user chose
 
 
 class ReleaseRequest(Request):
@@ -51,7 +57,37 @@ class ReleaseRequest(Request):
     key: Path | None = None
 
 
-def release(request: ReleaseRequest, progress: Progress | None = None) -> tuple[Bundle, Written]:
+def release(
+    bundle: Bundle | str | Path,
+    data: Any,
+    *,
+    to: Mapping[str, str] | None = None,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    keep_labels: bool = False,
+    same_order: bool = False,
+    progress: Progress | None = None,
+) -> ReleasedDataset:
+    """The records that may leave, as a Dataset; `write(path)` writes them.
+
+    `bundle` is a Bundle or its folder. `data` is a Dataset, or what `Dataset.read` takes. See
+    `Bundle.release` for the other options.
+    """
+    loaded = bundle if isinstance(bundle, Bundle) else load_bundle(bundle)
+    return loaded.release(
+        data if isinstance(data, Dataset) else Dataset.read(data, progress=progress),
+        to=to,
+        keep=keep,
+        drop=drop,
+        keep_labels=keep_labels,
+        same_order=same_order,
+        progress=progress,
+    )
+
+
+def release_files(
+    request: ReleaseRequest, progress: Progress | None = None
+) -> tuple[Bundle, Written]:
     """Write the release of a file of features, or of a folder or table of media."""
     output = request.output
     if output.name in ("", ".."):  # `.` has a name only when resolved
@@ -64,13 +100,16 @@ def release(request: ReleaseRequest, progress: Progress | None = None) -> tuple[
         _refuse(bundle, request, request.of_media, "features")
         return bundle, _features(bundle, request, progress)
     _refuse(bundle, request, request.of_features, "media")
+    bundle = bundle.directed(request.of_media.to)
     return bundle, _media(bundle, request, progress)
 
 
 def _refuse(bundle: Bundle, request: ReleaseRequest, unused: Request, changes: str) -> None:
     """Refuse options that do not apply to this bundle."""
     for name in unused.model_fields_set:
-        if getattr(unused, name) != type(unused).model_fields[name].default:
+        if getattr(unused, name) != type(unused).model_fields[name].get_default(
+            call_default_factory=True
+        ):
             option = "--as" if name == "shape" else f"--{name.replace('_', '-')}"
             raise UserError(
                 f"bundle {request.bundle} changes {changes}; {option} does not apply to it"

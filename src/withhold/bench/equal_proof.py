@@ -88,7 +88,9 @@ class EqualProofResult(RecipeResult):
 
 def run_equal_proof(recipe: Recipe, output: Path, *, progress: Progress) -> EqualProofResult:
     """Fit, certify and release every setting, or resume after an interruption."""
-    file = public_media(recipe.data, output / "media", most=recipe.most)
+    file = public_media(
+        recipe.data, output / "media", most=recipe.most, settings=recipe.data_settings
+    )
     rows = []
     for spec in recipe.extractors:
         folder = row_folder(output, spec.shown)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from withhold.core.atomic import write_bytes
 from withhold.datasets.media_sets import RECORD, MediaFile
+from withhold.media.contact_sheet import contact_sheet
 from withhold.media.cutting import decode
-from withhold.media.decode.pictures import resized
 from withhold.records.readers import open_media
 from withhold.records.samples import ByteArray, Picture
 
-SIDE, MARGIN = 96, 4
 EVERY = 7  # take every seventh image, so that they are not all of one person
 
 
@@ -24,29 +19,16 @@ def draw_examples(
     file: MediaFile, releases: Mapping[str, MediaFile], target: Path, *, images: int = 8
 ) -> None:
     """A row of images for the original and for every release, each with its label."""
-    from PIL import Image, ImageDraw, ImageFont
-
-    lines = {"original": file, **releases}
-    font = ImageFont.load_default(14)
-    text = 3 * MARGIN + max(math.ceil(font.getlength(label)) for label in lines)
-    step = SIDE + MARGIN
-    sheet = Image.new("RGB", (text + images * step, len(lines) * step + MARGIN), "white")
-    draw = ImageDraw.Draw(sheet)
     wanted = [number * EVERY for number in range(images)]
-    for row, (label, one) in enumerate(lines.items()):
-        top = MARGIN + row * step
-        draw.text((MARGIN, top + SIDE // 2 - 8), label, fill="black", font=font)
+    rows = {}
+    for label, one in {"original": file, **releases}.items():
         found = _pictures(one, wanted)
-        for column, record in enumerate(wanted):
-            if record in found:  # a release may lack some
-                sheet.paste(Image.fromarray(found[record]), (text + column * step, top))
-    data = io.BytesIO()
-    sheet.save(data, "PNG")
-    write_bytes(target, data.getvalue())
+        rows[label] = [found.get(record) for record in wanted]  # a release may lack some
+    write_bytes(target, contact_sheet(rows))
 
 
 def _pictures(file: MediaFile, wanted: Sequence[int]) -> dict[int, ByteArray]:
-    """The images with these record numbers, as squares."""
+    """The images with these record numbers."""
     found = {}
     for item in open_media(file.path, file.kind, column=file.column).items():
         record = item.labels[RECORD]
@@ -56,10 +38,5 @@ def _pictures(file: MediaFile, wanted: Sequence[int]) -> dict[int, ByteArray]:
             continue
         sample = decode(item.content, "image")
         assert isinstance(sample, Picture)
-        height, width = sample.pixels.shape[:2]
-        scale = SIDE / max(height, width)
-        shrunk = resized(sample.pixels, round(height * scale), round(width * scale))
-        square = np.full((SIDE, SIDE, 3), 255, np.uint8)
-        square[: shrunk.shape[0], : shrunk.shape[1]] = shrunk
-        found[record] = square
+        found[record] = sample.pixels
     return found

@@ -112,7 +112,9 @@ class MediaResult(RecipeResult):
 
 def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResult:
     """Release, extract and attack every row, or resume after an interruption."""
-    file = public_media(recipe.data, output / "media", most=recipe.most)
+    file = public_media(
+        recipe.data, output / "media", most=recipe.most, settings=recipe.data_settings
+    )
     releases = {
         row.label: _released(recipe, row, file, output / "media", progress)
         for row in recipe.rows

@@ -69,6 +69,9 @@ class Recipe(BaseModel):
     )
     extractors: tuple[Extracted, ...] = Field((), description="of `kind: media`")
     most: int | None = Field(None, ge=1, description="media to take, of `kind: media`")
+    data_settings: dict[str, Any] = Field(
+        default_factory=dict, description="of a media set that has some, such as `drawn-faces`"
+    )
     paper_title: str = Field("", description="where the paper's figures are from")
 
     @model_validator(mode="after")

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,21 +97,30 @@ class Bundle:
         """Columns that reveal a suppressed attribute: {attribute: {column: accuracy}}."""
         return dict(self.input["tells"])
 
+    def directed(self, to: Mapping[str, str] | None) -> Bundle:
+        """The same bundle with the new classes of replaced attributes chosen."""
+        return replace(self, modifier=self.modifier.directed(to)) if to else self
+
     def release(
         self,
         dataset: Dataset,
         *,
+        to: Mapping[str, str] | None = None,
         keep: Sequence[str] = (),
         drop: Sequence[str] = (),
         keep_labels: bool = False,
         same_order: bool = False,
         progress: Progress | None = None,
     ) -> ReleasedDataset:
-        """The dataset to release; see `withhold.release.release_dataset`."""
+        """The dataset to release; see `withhold.release.release_dataset`.
+
+        `to` chooses the new class of an attribute that `replace` replaces, e.g.
+        `{"gender": "female"}`; by default it is drawn for every record.
+        """
         # Imported here: `release` is a later layer than `bundle`.
         releases = import_module("withhold.release.released_dataset")
         released: ReleasedDataset = releases.release_dataset(
-            self,
+            self.directed(to),
             dataset,
             keep=keep,
             drop=drop,

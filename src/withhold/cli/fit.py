@@ -29,6 +29,7 @@ from withhold.cli.options import (
     print_json,
     read_yaml,
     reading,
+    settings_by_name,
 )
 from withhold.core.terminal import wrapped
 
@@ -41,6 +42,14 @@ def fit(
     method: Annotated[str, option("The method that learns the modifier.", METHOD)] = "codebook",
     config: Annotated[Path | None, option("YAML file with settings of the method.", METHOD)] = None,
     preset: Annotated[str | None, option("Settings of a paper, by name.", METHOD)] = None,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "A setting of the method, as NAME=VALUE. Repeatable; it overrides --config.",
+            METHOD,
+            "--set",
+        ),
+    ] = None,
     budget: Annotated[
         str | None,
         option(
@@ -81,8 +90,9 @@ def fit(
 
     Use the bundle with withhold transform. If a fit is interrupted, the same command resumes it.
 
-    The methods for media (blur, downsample, blacken, pixelate, white-noise, mask, mcadams) learn
-    nothing. They take a folder or table of media with --pattern, --column and --rate.
+    The methods for media take a folder or table of media with --pattern, --column and --rate. gap
+    and replace learn to change images; blur, downsample, blacken, pixelate, white-noise, mask and
+    mcadams learn nothing.
 
     The bundle contains a secret key, in the file key. If it has a certificate, it also contains
     fit-membership.safetensors, which reveals who was in the fit. Keep both files private.
@@ -90,16 +100,16 @@ def fit(
     from withhold.actions.fit import FitRequest, fit_to
     from withhold.actions.request import Opening
 
-    settings = read_yaml(config)
-    settings |= {"preset": preset} if preset else {}
-    settings |= {} if budget is None else {"budget": budget}
+    chosen = read_yaml(config) | settings_by_name(settings)
+    chosen |= {"preset": preset} if preset else {}
+    chosen |= {} if budget is None else {"budget": budget}
     request = FitRequest(
         data=data,
         output=output,
         suppress=suppress,
         preserve=preserve,
         method=method,
-        config=settings,
+        config=chosen,
         seed=seed,
         reading=reading(features, group, exclude, multilabel, test),
         opening=Opening(pattern=pattern, column=column, rate=rate, allow_outside=allow_outside),

@@ -127,21 +127,42 @@ def read_yaml(path: Path | None) -> dict[str, Any]:
     return {} if path is None else read_settings(path)
 
 
-def extractor_settings(
-    given: list[str] | None, weights: str | None, download: bool
-) -> dict[str, Any]:
-    """Settings of an extractor, parsed as YAML: numbers, true and false, lists, text."""
+def settings_by_name(given: list[str] | None) -> dict[str, Any]:
+    """What `--set NAME=VALUE` says, parsed as YAML: numbers, true and false, lists, text.
+
+    A dot leads into a group of settings: `contrastive.epochs=30`.
+    """
     from withhold.core.settings import parse_yaml
 
     out: dict[str, Any] = {}
     for setting in given or []:
-        name, equals, value = setting.partition("=")
-        if not equals or not name.strip():
-            raise UserError(f"--set '{setting}' is not NAME=VALUE")
+        name, value = named_value("--set", setting)
+        *groups, last = name.split(".")
+        inside = out
+        for group in groups:
+            inside = inside.setdefault(group, {})
+            if not isinstance(inside, dict):
+                raise UserError(f"--set '{setting}': '{group}' was set to a value before")
         try:
-            out[name.strip()] = parse_yaml(value, "the value")
+            inside[last] = parse_yaml(value, "the value")
         except UserError as error:
             raise UserError(f"--set '{setting}': the value cannot be read") from error
+    return out
+
+
+def named_value(option: str, given: str) -> tuple[str, str]:
+    """Name and value of a NAME=VALUE."""
+    name, equals, value = given.partition("=")
+    if not equals or not name.strip():
+        raise UserError(f"{option} '{given}' is not NAME=VALUE")
+    return name.strip(), value
+
+
+def extractor_settings(
+    given: list[str] | None, weights: str | None, download: bool
+) -> dict[str, Any]:
+    """Settings of an extractor."""
+    out = settings_by_name(given)
     if weights is not None:
         out["weights"] = weights
     if download:

@@ -18,6 +18,7 @@ from withhold.cli.options import (
     Quiet,
     Rate,
     choose_progress,
+    named_value,
     print_json,
 )
 from withhold.cli.released import said, tell_columns
@@ -66,6 +67,15 @@ def transform(
             "--as",
         ),
     ] = "code",
+    to: Annotated[
+        list[str] | None,
+        option(
+            "The new class of a replaced attribute, as NAME=CLASS; by default it is drawn."
+            " Repeatable. Method replace.",
+            MEDIA,
+            "--to",
+        ),
+    ] = None,
     pattern: Pattern = None,
     column: Column = None,
     rate: Rate = None,
@@ -97,7 +107,12 @@ def transform(
     which file became which; keep it private. RELEASE.left-out.csv lists the media that could not be
     released, and why.
     """
-    from withhold.actions.release import FeatureOptions, MediaOptions, ReleaseRequest, release
+    from withhold.actions.release import (
+        FeatureOptions,
+        MediaOptions,
+        ReleaseRequest,
+        release_files,
+    )
     from withhold.release.policy import Wishes
 
     request = ReleaseRequest(
@@ -115,10 +130,11 @@ def transform(
             allow_outside=allow_outside,
             keep_names=keep_names,
             strict=strict,
+            to=dict(named_value("--to", given) for given in to or []),
         ),
         key=key,
     )
-    loaded, written = release(request, choose_progress(quiet))
+    loaded, written = release_files(request, choose_progress(quiet))
     if as_json:
         print_json({"release": str(output), "records": written.records} | said(written))
     elif not quiet:

@@ -94,6 +94,12 @@ def _restore(part: Part, tensors: Tensors, numbers: Any) -> None:
             state.setdefault(int(number), {})[key] = tensor
         groups = [_as_before(g) for g in numbers]
         part.load_state_dict({"state": state, "param_groups": groups})
+        for parameter, moments in part.state.items():
+            for key, tensor in moments.items():
+                if tensor.shape == parameter.shape:
+                    # In memory as its parameter (channels last, perhaps): a fused step reads both
+                    # in the order in which they lie.
+                    moments[key] = torch.empty_like(parameter).copy_(tensor)
     else:
         part.load_state_dict(numbers)
 

@@ -36,10 +36,13 @@ KEY_FILE = "key"
 
 
 class Journal:
-    """Stages by name, and the key of the fit; in memory only where no folder is given."""
+    """Stages by name, and the key of the fit; in memory only where no folder is given.
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder
+    Pictures of the training go to the folder `pictures`, if one is given.
+    """
+
+    def __init__(self, folder: Path | None = None, *, pictures: Path | None = None) -> None:
+        self.folder, self.pictures = folder, pictures
         self._key: bytes | None = None
         self._history: dict[str, list[Entry]] = {}
         if folder is not None:
@@ -160,11 +163,13 @@ class StageJournal:
             self._done = int(note["epoch"])
         return self._done
 
-    def epochs(self, total: int, bar: Stage) -> Iterator[Epoch]:
+    def epochs(
+        self, total: int, bar: Stage, note: Callable[[dict[str, float]], str] | None = None
+    ) -> Iterator[Epoch]:
         """The epochs that are still to do after `resume`.
 
         After each, the parts given to `resume` are saved with the epoch's mean losses, and the
-        bar moves on.
+        bar moves on. `note` says of the means what the bar shows: by default their sum.
         """
         bar.advance(self._done)
         for number in range(self._done, total):
@@ -172,7 +177,7 @@ class StageJournal:
             yield epoch
             means = epoch.means()
             self.save(number + 1, means, **self._parts)
-            bar.advance(note=f"loss {sum(means.values()):.3f}")
+            bar.advance(note=note(means) if note else f"loss {sum(means.values()):.3f}")
 
     def save(self, epoch: int, entry: Entry, **parts: Part) -> None:
         """Record that `epoch` epochs are done, with the state of all parts."""
@@ -186,16 +191,18 @@ class Epoch:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._steps = 0
+        self._steps: dict[str, int] = {}
         self._sums: dict[str, Tensor | float] = {}
 
     def add(self, losses: Mapping[str, Tensor | float]) -> None:
         """Count the losses of one step. Tensors are added up where they are, without a copy."""
-        self._steps += 1
         for name, loss in losses.items():
+            self._steps[name] = self._steps.get(name, 0) + 1
             found = loss.detach() if isinstance(loss, Tensor) else loss
             self._sums[name] = self._sums.get(name, 0.0) + found
 
     def means(self) -> dict[str, float]:
-        """The mean of each loss over the steps."""
-        return {name: round(float(total) / self._steps, 6) for name, total in self._sums.items()}
+        """The mean of each loss over the steps that had it."""
+        return {
+            name: round(float(total) / self._steps[name], 6) for name, total in self._sums.items()
+        }

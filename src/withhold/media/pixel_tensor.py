@@ -4,41 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from PIL import Image
 
-from withhold.core.errors import UserError
+from withhold.core.errors import UserError, listing
 from withhold.core.progress import Progress, Silent
 from withhold.media.cutting import decode
+from withhold.media.decode.pictures import resized
 from withhold.records.dataset import Dataset
 from withhold.records.samples import BadMedia, Picture
 
 
-def pixel_tensor(data: Dataset, side: int, *, progress: Progress | None = None) -> torch.Tensor:
+def pixel_tensor(
+    data: Dataset, side: int, *, progress: Progress | None = None
+) -> tuple[Dataset, torch.Tensor]:
     """The images of `data`, each resized to `side` by `side` pixels: (n, 3, side, side) uint8.
 
-    An image that cannot be decoded is an error: a fit must not silently leave out records.
+    Images that cannot be decoded are left out and named; the dataset returned has the others.
     """
     if data.media is None or data.kind != "image":
         raise UserError(f"{data.name} holds {data.kind}, but the method needs images")
+    progress = progress or Silent()
     pixels = torch.empty((len(data), 3, side, side), dtype=torch.uint8)
-    with (progress or Silent()).stage(f"decoding {data.name}", len(data)) as bar:
+    good: list[int] = []
+    bad: list[str] = []
+    with progress.stage(f"decoding {data.name}", len(data)) as bar:
         for place, item in enumerate(data.media.items()):
             try:
                 if isinstance(item.content, BadMedia):
                     raise item.content
                 sample = decode(item.content, "image")
             except BadMedia as error:
-                raise UserError(
-                    f"{item.name} of {data.name} cannot be used: {error}; remove it from the data"
-                ) from error
-            assert isinstance(sample, Picture)
-            pixels[place] = torch.from_numpy(_resized(sample, side)).permute(2, 0, 1)
+                bad.append(f"{item.name}: {error}")
+            else:
+                assert isinstance(sample, Picture)
+                square = np.array(resized(sample.pixels, side, side))
+                pixels[len(good)] = torch.from_numpy(square).permute(2, 0, 1)
+                good.append(place)
             bar.advance()
-    return pixels
-
-
-def _resized(picture: Picture, side: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    if picture.pixels.shape[:2] == (side, side):
-        return np.array(picture.pixels)
-    image = Image.fromarray(picture.pixels).resize((side, side), Image.Resampling.BILINEAR)
-    return np.array(image)
+    if not bad:
+        return data, pixels
+    if not good:
+        raise UserError(f"no image of {data.name} can be decoded: {bad[0]}")
+    progress.say(
+        f"warning: {len(bad):,} of {len(data):,} images cannot be decoded and are left out of the"
+        f" training: {listing(bad)}"
+    )
+    return data.rows(np.array(good)), pixels[: len(good)]

@@ -39,6 +39,13 @@ class Modifier(ABC):
     def transform(self, records: Any, labels: Labels | None = None) -> Any:
         """Modified records: features (n, d) to the same, or samples to as many samples."""
 
+    def directed(self, to: Mapping[str, str]) -> Modifier:
+        """The same modifier with the new class of an attribute chosen: {attribute: class}."""
+        raise UserError(
+            f"method '{self.method}' puts no new class in place of a suppressed one, so --to"
+            f" {'='.join(next(iter(to.items())))} means nothing to it; 'replace' does"
+        )
+
     @abstractmethod
     def state(self) -> State:
         """Arrays that `from_state` needs, without the key; numbers and short text go to

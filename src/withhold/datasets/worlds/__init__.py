@@ -1,5 +1,6 @@
 """Generated worlds, in which the effect of each attribute on a record is known."""
 
+from withhold.datasets.worlds.drawn_faces import best_guess, drawn_faces
 from withhold.datasets.worlds.gaussian import (
     World,
     full_leak,
@@ -15,6 +16,8 @@ __all__ = [
     "PLANTED",
     "Voices",
     "World",
+    "best_guess",
+    "drawn_faces",
     "full_leak",
     "many_classes",
     "no_leak",

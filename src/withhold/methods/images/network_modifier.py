@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from withhold.methods.checked_state import Arrays
 from withhold.methods.media_modifier import MediaModifier
@@ -42,20 +42,27 @@ class NetworkModifier(MediaModifier):
 
     def state(self) -> State:
         """The weights, by name."""
-        return {name: tensor.cpu().numpy() for name, tensor in self.network.state_dict().items()}
+        return {name: tensor.cpu().numpy() for name, tensor in _weights(self.network).items()}
 
     @classmethod
     def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> Self:
         """The modifier that was saved."""
         network, arrays = cls.build(settings), Arrays(state)
         weights = {
-            name: torch.from_numpy(
-                arrays.take(name, *tensor.shape)
-                if tensor.is_floating_point()
-                else np.array(arrays.take_any(name, *tensor.shape))
-            )
-            for name, tensor in network.state_dict().items()
+            name: torch.from_numpy(arrays.take(name, *tensor.shape))
+            for name, tensor in _weights(network).items()
         }
         arrays.close()
-        network.load_state_dict(weights)
+        network.load_state_dict(network.state_dict() | weights)
+        return cls.made(network, settings, key)
+
+    @classmethod
+    def made(cls, network: nn.Module, settings: dict[str, Any], key: bytes) -> Self:
+        """The modifier of a network that is built and filled."""
+        del settings
         return cls(network, key)
+
+
+def _weights(network: nn.Module) -> dict[str, Tensor]:
+    """All that decides what the network does; batch norms also count their batches."""
+    return {n: t for n, t in network.state_dict().items() if t.is_floating_point()}

@@ -1,0 +1,123 @@
+"""The frozen result of `gap` and `replace`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from withhold.core.keyed import keyed_normal, keyed_uniform, other_key
+from withhold.learn.nets.unet import UNet
+from withhold.media.decode.pictures import resized
+from withhold.methods.checked_state import StateSettings, checked_modifier
+from withhold.methods.images.network_modifier import NetworkModifier
+from withhold.methods.images.replace.config import GapConfig
+from withhold.methods.images.replace.new_classes import NewClasses
+from withhold.methods.modifier import Modifier
+from withhold.records.samples import ByteArray, Picture, Sample
+
+
+class ReplaceSettings(StateSettings):
+    """The sizes of the networks, which of them there are, and the new classes."""
+
+    side: int = Field(ge=8, le=512)
+    width: int = Field(ge=1, le=256)
+    depth: int = Field(ge=1, le=8)
+    noise: int = Field(ge=1, le=65536)
+    use_filter: bool = True
+    classes: NewClasses | None = None
+
+    @classmethod
+    def of(cls, config: GapConfig, *, use_filter: bool, classes: NewClasses | None) -> Self:
+        """The sizes in the settings of the method."""
+        sizes = {name: getattr(config, name) for name in ("side", "width", "depth", "noise")}
+        return cls(**sizes, use_filter=use_filter, classes=classes)
+
+    def networks(self) -> nn.ModuleDict:
+        """The U-Nets, before their weights are set."""
+        sizes: dict[str, Any] = {"width": self.width, "depth": self.depth, "noise": self.noise}
+        found: dict[str, nn.Module] = {}
+        if self.use_filter:
+            found["filter"] = UNet(self.side, **sizes)
+        if self.classes is not None:
+            found["generator"] = UNet(self.side, **sizes, classes=len(self.classes.values))
+        return nn.ModuleDict(found)
+
+
+class ReplaceModifier(NetworkModifier):
+    """x'' = g(f(x, z1), s', z2). Noise and s' depend on the pixels and the key alone.
+
+    An image is brought to `side` x `side` pixels, changed, and brought back to its size: what the
+    networks did not see does not leave.
+    """
+
+    method = "replace"
+
+    def __init__(self, network: nn.Module, key: bytes, settings: ReplaceSettings) -> None:
+        # Fitted or loaded, the weights lie in the same order: it decides the last bits.
+        network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        super().__init__(network, key)
+        self.sizes = settings
+        self._networks: dict[str, nn.Module] = dict(network.named_children())
+
+    @classmethod
+    def build(cls, settings: dict[str, Any]) -> nn.Module:
+        """The U-Nets by name."""
+        return checked_modifier(settings, ReplaceSettings).networks()
+
+    @classmethod
+    def made(cls, network: nn.Module, settings: dict[str, Any], key: bytes) -> Self:
+        """The modifier of a network that is built and filled."""
+        return cls(network, key, checked_modifier(settings, ReplaceSettings))
+
+    def settings(self) -> dict[str, Any]:
+        """Sizes and new classes."""
+        return self.sizes.model_dump(mode="json")
+
+    def directed(self, to: Mapping[str, str]) -> Modifier:
+        """The same modifier, with s' chosen: {attribute: class}."""
+        if self.sizes.classes is None:
+            return super().directed(to)
+        chosen = self.sizes.classes.directed(to)
+        return type(self)(self.network, self.key, self.sizes.model_copy(update={"classes": chosen}))
+
+    def _apply(self, sample: Sample) -> Sample:
+        assert isinstance(sample, Picture)  # the only kind that `apply` accepts
+        height, width = sample.pixels.shape[:2]
+        record = sample.pixels.reshape(1, -1).astype(np.float32)
+        small = resized(sample.pixels, self.sizes.side, self.sizes.side)
+        with torch.inference_mode():
+            x = torch.from_numpy(np.array(small)).permute(2, 0, 1)[None] / 255
+            x = x.contiguous(memory_format=torch.channels_last)
+            made = self._changed(x, record)[0]
+            pixels = (255 * made).round().to(torch.uint8).permute(1, 2, 0).contiguous().numpy()
+        return Picture(resized(pixels, height, width))
+
+    def _changed(self, x: Tensor, record: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor:
+        """One image x (1, 3, side, side), changed; `record` decides its draws."""
+        for name, network in self._networks.items():
+            key = other_key(self.key, f"noise of {name}")
+            noise = torch.from_numpy(keyed_normal(key, record, self.sizes.noise))
+            label = None
+            if name == "generator":
+                assert self.sizes.classes is not None
+                uniform = keyed_uniform(other_key(self.key, "new class"), record)
+                label = torch.from_numpy(self.sizes.classes.draw(uniform))
+            x = network(x, noise, label)
+        return x
+
+
+class GapModifier(ReplaceModifier):
+    """x' = f(x, z1): the filter alone."""
+
+    method = "gap"
+
+
+def as_bytes(images: Tensor) -> ByteArray:
+    """Images (n, 3, h, w) in [0, 1] as bytes (n, h, w, 3)."""
+    whole = (255 * images.detach().cpu()).round().clamp(0, 255).to(torch.uint8)
+    return whole.permute(0, 2, 3, 1).contiguous().numpy()
