@@ -24,7 +24,7 @@ from withhold.certificate.claims import (
     CertifiedData,
     ReleaseClaim,
 )
-from withhold.certificate.code_digests import Rows, compare
+from withhold.certificate.code_digests import compare
 from withhold.core.errors import UserError, listing
 
 
@@ -179,18 +179,14 @@ def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
             f" {codes:,} codes of the certificate, so it does not cover them; release the output of"
             " withhold transform, or leave out --certificate"
         )
-    if matched.identical or _other_codes(rows, codes):
+    # Few distinct rows that repeat often are those of another codebook. Samples do not repeat.
+    if matched.identical or (rows.kinds <= codes and 2 * rows.kinds <= rows.others):
         raise UserError(
             f"the certificate belongs to another release: no record of {release.name} is one of its"
             f" {codes:,} codes; use the certificate of the bundle that made the release, and do not"
             " round the values"
         )
     return "its records are not codes (as with --as sample)"
-
-
-def _other_codes(rows: Rows, codes: int) -> bool:
-    """Whether few distinct rows repeat often: another codebook. Samples do not repeat."""
-    return rows.kinds <= codes and 2 * rows.kinds <= rows.others
 
 
 def claimed(name: str, attributes: Collection[str]) -> str | None:

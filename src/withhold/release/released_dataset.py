@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -123,22 +123,19 @@ class ReleasedDataset(Dataset):
 def release_dataset(
     bundle: Bundle,
     dataset: Dataset,
+    wishes: Wishes | None = None,
     *,
-    keep: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    keep_labels: bool = False,
-    same_order: bool = False,
     progress: Progress | None = None,
 ) -> ReleasedDataset:
     """The dataset to release: what the method made, and columns that reveal nothing.
 
-    `released.left_out` says which columns were left out, and why. `keep` adds columns; the
-    certificate does not cover them. The rows are in a keyed random order unless `same_order`.
+    `released.left_out` says which columns were left out, and why. The certificate does not cover
+    columns that the user wishes to keep. By default the rows are in a keyed random order.
     """
-    wishes = Wishes.of(keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order)
+    wishes, progress = wishes or Wishes(), progress or Silent()
     require_kind(bundle.method, dataset.kind, dataset.name)
     if dataset.media is not None:
-        return _release_media(bundle, dataset, wishes, progress or Silent())
+        return _release_media(bundle, dataset, wishes, progress)
     key = bundle.modifier.key
     starts = range(0, len(dataset), _ROWS)
     found = survey(
@@ -172,25 +169,25 @@ def release_dataset(
     certifier = Certifier(bundle)
     certifier.add(drawn, dataset.table, subject.multilabel, dataset.name)
     places = shuffled_places(found.digests, key)
-    order = np.arange(len(dataset)) if same_order else np.argsort(places)
+    order = np.arange(len(dataset)) if wishes.same_order else np.argsort(places)
     left = dataset.with_features(x).without_columns(set(decision.left_out))
     plain = plain_table(left.table, one_missing=True)
     released = replace(left, table=plain, schema=plain_schema(left.schema)).rows(order)
-    _say_left_out(decision, progress or Silent())
+    _say_left_out(decision, progress)
     return ReleasedDataset(
         **{f.name: getattr(released, f.name) for f in fields(Dataset)},
         left_out=decision.left_out,
         kept_by_name=tuple(decision.kept_by_name),
         original_rows=order,
         original_digest=features_digest(dataset.x),
-        same_order=same_order,
+        same_order=wishes.same_order,
         certificate=certifier.certificate(
             decision,
             name=dataset.name,
             sha256=None,
             records=len(dataset),
             columns=released.schema.names,
-            same_order=same_order,
+            same_order=wishes.same_order,
         ),
         key=key,
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from withhold.audit.attribute_evidence import AttributeEvidence
     from withhold.audit.evidence import Evidence
-from withhold.audit.findings import Column, Linked, Tier
+from withhold.audit.findings import Column, Linked
 
 _COLOURS = {"readable": "bold red", "floor": "bold green", "blind": "bold yellow"}
 
@@ -75,7 +75,8 @@ def _table(evidence: Evidence, title: str) -> Table:
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
     for name, a in evidence.attributes.items():
-        measured = [] if alone else [points(a.original.accuracy), _accuracy(a.ignorant)]
+        frozen = None if a.ignorant is None else a.ignorant.accuracy
+        measured = [] if alone else [points(a.original.accuracy), points(frozen)]
         table.add_row(
             escape(printable(name)),
             "unnamed" if a.role == "hidden" else a.role,
@@ -93,10 +94,6 @@ def _proved(a: AttributeEvidence) -> str:
     if a.certificate is None or a.certificate.stated is None:
         return NONE
     return at_most(a.certificate.at_most)
-
-
-def _accuracy(tier: Tier | None) -> str:
-    return NONE if tier is None else points(tier.accuracy)
 
 
 def _linked(a: AttributeEvidence) -> Linked | None:

@@ -184,11 +184,8 @@ def _is_paths(column: pa.ChunkedArray) -> bool:
     if not is_text(column.type):
         return False
     texts = [t for t in column.slice(0, 1000).to_pylist() if t]
-    return len(texts) >= FEW and sum(_looks_like_path(t) for t in texts) > 0.8 * len(texts)
-
-
-def _looks_like_path(text: str) -> bool:
-    return " " not in text.strip() and _FILE.search(text) is not None
+    paths = [t for t in texts if " " not in t.strip() and _FILE.search(t)]
+    return len(texts) >= FEW and len(paths) > 0.8 * len(texts)
 
 
 def _is_binary_labels(matrix: npt.NDArray[np.float64]) -> bool:

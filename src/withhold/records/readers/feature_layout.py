@@ -44,8 +44,9 @@ class FeatureLayout:
         found = _named(schema, spec, name)
         lists = [column for column in found if is_list(schema.field(column).type)]
         if lists and len(found) > 1:
+            shown = spec if isinstance(spec, str) else listing(spec)
             raise UserError(
-                f"features '{_shown(spec)}' of {name} mix the list column '{lists[0]}' with others;"
+                f"features '{shown}' of {name} mix the list column '{lists[0]}' with others;"
                 f" name it alone: --features {lists[0]}"
             )
         for column in found:
@@ -205,10 +206,6 @@ class FeatureLayout:
                 " store the features as float32"
             )
         return pa.array(cast, type=kind)
-
-
-def _shown(spec: str | Sequence[str]) -> str:
-    return spec if isinstance(spec, str) else listing(spec)
 
 
 def _parts(schema: pa.Schema, spec: str | Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -144,8 +145,10 @@ def _check_readable(path: Path) -> None:
         with open_regular(path) as file:
             empty = not file.read(1)
     except FileNotFoundError:
-        near = did_you_mean(path.name, _neighbours(path.parent))
-        raise UserError(f"no such file: {path}{near}") from None
+        near: list[str] = []
+        with suppress(OSError):
+            near = sorted(os.listdir(path.parent))
+        raise UserError(f"no such file: {path}{did_you_mean(path.name, near)}") from None
     except PermissionError:
         raise UserError(
             f"{path} cannot be read: permission denied; ask its owner, or change its mode"
@@ -154,10 +157,3 @@ def _check_readable(path: Path) -> None:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
     if empty:
         raise UserError(f"{path} is empty (0 bytes); write it again")
-
-
-def _neighbours(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []

@@ -42,7 +42,8 @@ def check_times(batch: pa.RecordBatch, name: str) -> None:
             bounds = _bounds(leaf.type)
             if bounds is None:
                 continue
-            found = pc.min_max(leaf.cast(_plain(leaf.type)))
+            width = pa.int32() if leaf.type.bit_width == 32 else pa.int64()
+            found = pc.min_max(leaf.cast(width))
             low, high = found["min"].as_py(), found["max"].as_py()
             if low is not None and (low < bounds[0] or high > bounds[1]):
                 raise UserError(
@@ -64,10 +65,6 @@ def _bounds(kind: pa.DataType) -> tuple[int, int] | None:
     if pa.types.is_time(kind):
         return 0, _DAY * _A_SECOND[kind.unit] - 1
     return None
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
 def _leaves(column: pa.Array) -> Iterator[pa.Array]:

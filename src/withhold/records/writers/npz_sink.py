@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -129,8 +128,9 @@ class _Values:
         column = pa.chunked_array(self.parts, self.kind)
         dtype = _numpy_type(column)
         _write_header(member, dtype, (len(column),))
-        for array in _pieces(column):
-            member.write(_to_numpy(array, dtype).tobytes())
+        for start in range(0, len(column), _TEXT_ROWS):
+            for array in column.slice(start, _TEXT_ROWS).iterchunks():
+                member.write(_to_numpy(array, dtype).tobytes())
 
     def close(self) -> None:
         self.parts = []
@@ -164,11 +164,6 @@ def _matrix(lists: pa.Array, width: int | None, where: str) -> NDArray[Any]:
     full = np.full((len(lists), width), np.nan, _float_for(values.dtype))
     full[lists.is_valid().to_numpy(zero_copy_only=False)] = values.reshape(-1, width)
     return full
-
-
-def _pieces(column: pa.ChunkedArray) -> Iterator[pa.Array]:
-    for start in range(0, len(column), _TEXT_ROWS):
-        yield from column.slice(start, _TEXT_ROWS).iterchunks()
 
 
 def to_array(column: pa.ChunkedArray) -> NDArray[Any]:
