@@ -18,13 +18,12 @@ from withhold.core.errors import UserError, listing
 from withhold.core.progress import Progress
 from withhold.methods import FeatureModifier, Journal, require_kind
 from withhold.methods.settings_by_name import flat_settings, with_settings
-from withhold.records.arrays import as_pixels, is_tensor
+from withhold.records.arrays import as_pixels, from_tensor, is_tensor, like, like_pixels
 from withhold.records.dataset import Dataset
 from withhold.records.readers import Samples
 from withhold.records.roles import Roles
 from withhold.records.samples import Clip
 from withhold.records.splits import assign_parts
-from withhold.records.tensors import from_tensor, like, like_pixels
 
 
 class _DatasetFirst:

@@ -13,9 +13,9 @@ from withhold import certify
 from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Prior
 from withhold.audit.evidence import Evidence, schema
-from withhold.certificate import Certificate
 from withhold.certificate.bound import upper_bound
 from withhold.certificate.claim_wording import at_most
+from withhold.certificate.claims import Certificate
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles

@@ -9,7 +9,7 @@ from audit.built import bundle, evidence, found, tier
 from audit.published import fits
 from report.pieces import certified, source
 from withhold.audit.evidence import Evidence, schema
-from withhold.certificate import GroupClaim
+from withhold.certificate.claims import GroupClaim
 
 PEOPLE = GroupClaim(
     column="person", groups=9, majority=0.2, plug_in=0.3, slack=0.1, bound=0.4, by="Chernoff"

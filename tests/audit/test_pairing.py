@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from withhold.audit.pairing import matching, pair
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
-from withhold.release import ReleasedDataset
+from withhold.release.released_dataset import ReleasedDataset
 
 
 def numbered(n=12, name="original", **columns) -> Dataset:

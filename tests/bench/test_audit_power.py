@@ -12,6 +12,7 @@ import pytest
 from withhold.audit import pool
 from withhold.bench import audit_power, find_recipe, run_recipe
 from withhold.bench.rivals import logistic_probe
+from withhold.bench.row_cache import keep_row
 from withhold.core.progress import Silent
 from withhold.datasets.worlds.planted import PLANTED
 
@@ -30,7 +31,7 @@ def coin(x_train, codes, x_test, seed):
     return np.random.default_rng(seed).integers(0, 2, len(x_test))
 
 
-def test_the_way_from_majority_to_bayes():
+def test_the_way_from_majority_to_bayes(tmp_path):
     drawn = (
         audit_power.Draw(0, 0.5, 0.9, 0.88, "mlp", 1.0),
         audit_power.Draw(1, 0.5, 0.9, 0.90, "mlp", 1.0),
@@ -39,9 +40,7 @@ def test_the_way_from_majority_to_bayes():
     assert leak.way == pytest.approx(0.975)
     assert leak.rival_way("half") == pytest.approx(0.5)
     assert leak.rival_way("none") == pytest.approx(0)
-    assert (
-        audit_power.PlantedLeak.from_dict(json.loads(json.dumps(audit_power.asdict(leak)))) == leak
-    )
+    assert keep_row(tmp_path, "key", audit_power.PlantedLeak, lambda: leak) == leak
 
 
 def test_an_xor_is_read_by_the_ladder_and_not_by_a_probe():

@@ -50,7 +50,7 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
 def test_points_table_and_figure(recipe: Recipe, tmp_path: Path, capsys) -> None:
     out = tmp_path / "out"
     result = run_recipe(recipe, out, progress=Silent())
-    points = {p.label: p for p in result.points}
+    points = {p.label: p for p in result.rows}
     original, constant = points["original"], points["constant"]
     assert original.attack > 0.93
     assert original.utility["useful"] > 0.93
@@ -77,7 +77,7 @@ def test_points_table_and_figure(recipe: Recipe, tmp_path: Path, capsys) -> None
     assert figure.find(f"{SVG}title").text == "Stub <&>: a trade-off"
     assert len(figure.findall(f".//{SVG}polyline")) == 2  # noise and codebook
     hints = [t.text for t in figure.findall(f".//{SVG}g/{SVG}title")]
-    assert [hint.partition(":")[0] for hint in hints] == [p.label for p in result.points]
+    assert [hint.partition(":")[0] for hint in hints] == [p.label for p in result.rows]
 
 
 def test_interrupted_run_goes_on_at_the_point(

@@ -21,7 +21,9 @@ from support import mixed
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import load_bundle, save_bundle
 from withhold.bundle.bundle_files import CERTIFICATE, MEMBERSHIP, write_files
-from withhold.certificate import Certificate, certify, read_certificate
+from withhold.certificate.certify_bundle import certify
+from withhold.certificate.claims import Certificate
+from withhold.certificate.reading import read_certificate
 from withhold.core.errors import UserError
 from withhold.core.signature import sign_fields
 from withhold.records.roles import Roles

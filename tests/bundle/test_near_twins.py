@@ -11,7 +11,7 @@ import pytest
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.fit_membership import FitMembership
 from withhold.bundle.near_twins import COMPARED, KEPT, Sketches
-from withhold.certificate import certify
+from withhold.certificate.certify_bundle import certify
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles

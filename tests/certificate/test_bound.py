@@ -14,13 +14,13 @@ from scipy.stats import binom
 from populations import best, group_table, leaky_population, record_table
 from withhold.bench.population import draw_people, draw_population
 from withhold.certificate.bound import (
+    Tally,
     chernoff,
     mcdiarmid,
     plug_in,
     self_bounding,
     upper_bound,
 )
-from withhold.certificate.tally import Tally
 
 BOUNDS = (mcdiarmid, self_bounding, chernoff)
 shares = st.floats(0, 1)

@@ -12,7 +12,8 @@ from support import TINY, Recorder, mixed
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import load_bundle, save_bundle
 from withhold.bundle.bundle_files import EXTRA, MEMBERSHIP
-from withhold.certificate import Certificate, certify
+from withhold.certificate.certify_bundle import certify
+from withhold.certificate.claims import Certificate
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles

@@ -17,10 +17,10 @@ from support import TINY, Recorder, mixed
 from withhold import certify
 from withhold.actions.fit import fit_bundle
 from withhold.bench.population import draw_population
-from withhold.certificate import GroupClaim, NoGroupClaim, headline
 from withhold.certificate.bound import chernoff
 from withhold.certificate.certify_bundle import ROWS
-from withhold.certificate.claim_wording import at_most
+from withhold.certificate.claim_wording import at_most, headline
+from withhold.certificate.claims import GroupClaim, NoGroupClaim
 from withhold.core.errors import UserError
 from withhold.core.signature import keyed_digest
 from withhold.records.dataset import Dataset

@@ -10,8 +10,8 @@ import pytest
 
 from certificate.made import TableChannel, bundle, data
 from withhold import certify
-from withhold.certificate import Certificate, headline, sentence
-from withhold.certificate.claim_wording import at_most
+from withhold.certificate.claim_wording import at_most, headline, sentence
+from withhold.certificate.claims import Certificate
 from withhold.core.errors import UserError
 
 

@@ -13,8 +13,9 @@ from support import TINY, mixed
 from withhold import certify
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import save_bundle
-from withhold.certificate import Certificate, read_certificate
+from withhold.certificate.claims import Certificate
 from withhold.certificate.code_digests import ROWS, Rows, compare, digests
+from withhold.certificate.reading import read_certificate
 from withhold.core.errors import UserError
 from withhold.records.roles import Roles
 

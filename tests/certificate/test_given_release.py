@@ -34,9 +34,9 @@ def test_batches_and_class_lists_do_not_matter(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
     s, j, u = rng.integers(0, 3, 60), rng.integers(0, 5, 60), rng.integers(0, 2, 60)
     s[:2] = [0, 1]
-    whole = ReleaseTally(codes=5, suppress=["secret"], preserve=["kept"])
+    whole = ReleaseTally(suppress=["secret"], preserve=["kept"])
     whole.add(j, {"secret": attribute("secret", s), "kept": attribute("kept", u)})
-    parts = ReleaseTally(codes=5, suppress=["secret"], preserve=["kept"])
+    parts = ReleaseTally(suppress=["secret"], preserve=["kept"])
     for rows in np.array_split(np.arange(60), size):
         # Each batch has a class list of its own, in another order.
         own = {"secret": attribute("secret", 7 - s[rows], "hgfedcba")}
@@ -97,7 +97,7 @@ def test_hard_balance_is_read_by_elimination_and_independent_draws_are_not() -> 
 
 
 def test_rows_without_labels_are_counted_and_an_absent_attribute_has_a_reason() -> None:
-    tally = ReleaseTally(codes=2, suppress=["secret", "mood"])
+    tally = ReleaseTally(suppress=["secret", "mood"])
     tally.add(np.array([0, 1, 1]), {"secret": attribute("secret", np.array([0, 1, -1]))})
     claims = tally.claims()
     assert (claims["secret"].records, claims["secret"].missing) == (2, 1)
@@ -107,7 +107,7 @@ def test_rows_without_labels_are_counted_and_an_absent_attribute_has_a_reason() 
 
 def test_several_attributes_are_certified_together_too() -> None:
     s, t = np.arange(80) % 2, (np.arange(80) // 2) % 2
-    tally = ReleaseTally(codes=4, suppress=["one", "two"])
+    tally = ReleaseTally(suppress=["one", "two"])
     tally.add(2 * s + t, {"one": attribute("one", s), "two": attribute("two", t)})
     claims = tally.claims()
     assert list(claims) == ["one", "two", "one,two"]
@@ -139,7 +139,7 @@ def test_lists_of_tags_are_counted_alike_in_any_batches() -> None:
         tags[i] += ["rare"] if rng.random() < 0.5 else []
 
     def claims(size: int) -> dict[str, object]:
-        tally = ReleaseTally(codes=4, suppress=["tags"])
+        tally = ReleaseTally(suppress=["tags"])
         for start in range(0, 600, size):
             column = pa.array(tags[start : start + size], pa.list_(pa.string()))
             tally.add(drawn[start : start + size], {"tags": encode("tags", column, "here")})
@@ -159,7 +159,7 @@ def test_one_is_never_below_the_floor(seed: int) -> None:
     rng = np.random.default_rng(seed)
     s = rng.integers(0, 6, 300)
     told = np.where(rng.random(300) < 0.7, s // 2, rng.integers(0, 3, 300))
-    tally = ReleaseTally(codes=3, suppress=["secret"], preserve=["accent"])
+    tally = ReleaseTally(suppress=["secret"], preserve=["accent"])
     labels = {"secret": attribute("secret", s), "accent": attribute("accent", told)}
     tally.add(rng.integers(0, 3, 300), labels)
     claim = tally.claims()["secret"]
@@ -175,7 +175,7 @@ def test_rows_of_one_person_are_counted_where_people_are_named() -> None:
     habits = rng.dirichlet(np.full(16, 0.5), 40)
     drawn = np.array([rng.choice(16, p=habits[p]) for p in person])
     labels = {"secret": attribute("secret", s)}
-    plain, named = (ReleaseTally(codes=16, suppress=["secret"]) for _ in range(2))
+    plain, named = (ReleaseTally(suppress=["secret"]) for _ in range(2))
     plain.add(drawn, labels)
     named.add(drawn, labels, [f"p{p}" for p in person])
     one, two = plain.claims()["secret"], named.claims()["secret"]
@@ -205,7 +205,7 @@ def test_preserved_labels_of_several_kinds_are_known_to_the_attacker() -> None:
     hot = (accent[:, None] == np.arange(3)).astype(np.int64)
     claims = []
     for kept in (attribute("accent", accent), labels("accent", hot, ("a0", "a1", "a2"))):
-        tally = ReleaseTally(codes=4, suppress=["who"], preserve=["accent"])
+        tally = ReleaseTally(suppress=["who"], preserve=["accent"])
         for rows in np.array_split(np.arange(600), 3):
             tally.add(j[rows], {"who": attribute("who", s[rows]), "accent": kept.rows(rows)})
         claims.append(tally.claims()["who"])
@@ -215,7 +215,7 @@ def test_preserved_labels_of_several_kinds_are_known_to_the_attacker() -> None:
 
 
 def test_preserved_labels_that_are_absent_are_named() -> None:
-    tally = ReleaseTally(codes=2, suppress=["who"], preserve=["accent"])
+    tally = ReleaseTally(suppress=["who"], preserve=["accent"])
     tally.add(np.array([0, 1, 0]), {"who": attribute("who", np.array([0, 1, 1]))})
     assert tally.unknown == {"accent"}
 
@@ -227,11 +227,11 @@ def test_people_are_counted_for_each_label_too() -> None:
     has = rng.permutation(np.arange(30) % 2)[person]
     drawn = np.where(rng.random(1200) < 0.5, person, rng.integers(0, 30, 1200))
     hot = np.stack([has, 1 - has], axis=1)
-    tally = ReleaseTally(codes=30, suppress=["tags"])
+    tally = ReleaseTally(suppress=["tags"])
     for rows in np.array_split(np.arange(1200), 4):
         part = {"tags": labels("tags", hot[rows], ("a", "b"))}
         tally.add(drawn[rows], part, [str(p) for p in person[rows]])
-    alone = ReleaseTally(codes=30, suppress=["tag"])
+    alone = ReleaseTally(suppress=["tag"])
     alone.add(drawn, {"tag": attribute("tag", has)}, [str(p) for p in person])
     found, expected = tally.claims()["tags.a"].linked, alone.claims()["tag"].linked
     assert found["20"] == pytest.approx(expected["20"], abs=0.01)

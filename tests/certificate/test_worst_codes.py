@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from withhold.certificate.worst_codes import fewest_behind, worst_lift
+from withhold.certificate.certify_bundle import fewest_behind, worst_lift
 
 
 def test_the_worst_lift() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from withhold.certificate import Certificate
+from withhold.certificate.claims import Certificate
 from withhold.records.dataset import Dataset
 
 from .conftest import Run, snapshot

@@ -57,7 +57,7 @@ def reader_of(name: str) -> Callable[[Path], None]:
 
     def read(path: Path) -> None:
         from withhold.bundle.bundle import load_bundle
-        from withhold.certificate import Certificate
+        from withhold.certificate.claims import Certificate
 
         folder = path.parent / "bundle"
         _write(folder, _contents(method) | {member: path.read_bytes()})
@@ -84,8 +84,8 @@ def certificate_seed() -> list[tuple[bytes, Callable[[bytes], bytes]]]:
 
 def read_certificate(path: Path) -> None:
     """Read it, check its signature, and say it in words."""
-    from withhold.certificate import read_certificate as read
-    from withhold.certificate import sentence
+    from withhold.certificate.claim_wording import sentence
+    from withhold.certificate.reading import read_certificate as read
 
     found = read(path)
     found.is_signed_with(KEY)

@@ -21,8 +21,8 @@ from withhold.records.plain import plain_schema
 from withhold.records.readers import Samples, open_media
 from withhold.records.readers.media_table import MULAW
 from withhold.records.samples import Picture, Sound
-from withhold.release import Wishes
 from withhold.release.media_stream import release_media
+from withhold.release.policy import Wishes
 
 KEY = bytes(range(32))
 

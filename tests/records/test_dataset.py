@@ -517,3 +517,9 @@ def test_reading_peaks_at_1_3_times_the_features(tmp_path):
     assert done.returncode == 0, done.stderr
     # Below one, the measure itself would be at fault.
     assert 0.99 <= float(done.stdout) <= 1.3
+
+
+def test_images_need_as_many_labels_as_there_are_images():
+    pixels = np.zeros((4, 2, 2, 3), np.uint8)
+    with pytest.raises(UserError, match="attributes have 3 records, the features 4"):
+        Dataset.from_arrays(pixels, pa.table({"who": ["a", "b", "c"]}))

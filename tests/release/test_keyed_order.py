@@ -24,8 +24,8 @@ from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.records.writers.row_list import check_release, read_rows, write_rows
-from withhold.release import Wishes
 from withhold.release.keyed_order import occurrences, shuffled_places
+from withhold.release.policy import Wishes
 from withhold.release.released_dataset import with_rows
 from withhold.release.stream import release_features
 

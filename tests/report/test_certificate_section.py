@@ -10,9 +10,8 @@ from report import samples
 from report.pieces import certified, evidence, found, source
 from report.reading import Page, first_screen, text_of
 from withhold.audit.evidence import Evidence
-from withhold.certificate import GroupClaim
 from withhold.certificate.claim_wording import ASSUMPTIONS
-from withhold.certificate.claims import Behind, LinkedClaim
+from withhold.certificate.claims import Behind, GroupClaim, LinkedClaim
 from withhold.report import render
 
 PEOPLE = GroupClaim(

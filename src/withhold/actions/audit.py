@@ -13,7 +13,7 @@ from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.audit.setting_groups import Claims, Effort, Pairing
-from withhold.certificate import Certificate
+from withhold.certificate.claims import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from withhold.actions.request import DataOptions, Request
 from withhold.bundle.bundle import load_bundle
-from withhold.certificate import Certificate
 from withhold.certificate.certify_bundle import certify as certified
+from withhold.certificate.claims import Certificate
 from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
 

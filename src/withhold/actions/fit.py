@@ -19,7 +19,7 @@ from withhold.bundle.bundle import Bundle, describe, load_bundle, save_bundle
 from withhold.bundle.bundle_files import bundle_digest, check_place, is_bundle, tidy_place
 from withhold.bundle.described_input import describe_input
 from withhold.bundle.fit_membership import FitMembership
-from withhold.certificate import certify
+from withhold.certificate.certify_bundle import certify
 from withhold.certificate.claim_wording import headline
 from withhold.core.errors import UserError
 from withhold.core.key_file import as_key, make_key_file

@@ -50,18 +50,11 @@ class Inspection:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values: attributes first, then the other columns."""
-        found: dict[str, Any] = {
-            name: {"label": True, **asdict(facts)} for name, facts in self.attributes.items()
-        }
-        found |= {name: {"label": False, "why": why} for name, why in self.no_labels.items()}
-        return {
-            "name": self.name,
-            "records": self.records,
-            "features": self.features,
-            "groups": self.groups,
-            "split": self.split,
-            "attributes": found,
-            "feasibility": asdict(self.feasibility),
+        found = asdict(self)
+        labels = {name: {"label": True, **facts} for name, facts in found["attributes"].items()}
+        others = found.pop("no_labels").items()
+        return found | {
+            "attributes": labels | {name: {"label": False, "why": why} for name, why in others}
         }
 
 

@@ -21,11 +21,10 @@ from withhold.records.writers import check_sink
 from withhold.records.writers.row_list import rows_path
 from withhold.release.media_stream import release_media
 from withhold.release.modify import check_shape
-from withhold.release.release_files import codes_path
+from withhold.release.policy import Wishes
+from withhold.release.release_files import Written, codes_path
 from withhold.release.released_dataset import ReleasedDataset
 from withhold.release.stream import release_features
-from withhold.release.wishes import Wishes
-from withhold.release.written import Written
 
 
 class FeatureOptions(Request):

@@ -39,12 +39,9 @@ class RowsTask:
     @property
     def cost(self) -> float:
         """About how many seconds it will take."""
-        classes = (
-            1 if len(self.question.attribute.classes) == 2 else len(self.question.attribute.classes)
-        )
-        return float(
-            0.3 + 1e-5 * len(self.rows) * min(self.standard.shape[1], 64) * min(classes, 60) / 4
-        )
+        classes = len(self.question.attribute.classes)
+        scores = 1 if classes == 2 else min(classes, 60)
+        return float(0.3 + 1e-5 * len(self.rows) * min(self.standard.shape[1], 64) * scores / 4)
 
     def __call__(self) -> tuple[AllRows | None, SliceRead | None]:
         """What attackers read from all records, and the slice that they read most surely."""
@@ -72,7 +69,10 @@ class RowsTask:
             for n, mask in masks.items()
         }
         missing = self._eliminated(masks, best.rows, without, level, tested)
-        worst = max([*read.items(), *missing.items()], key=lambda one: _excess(one[1]))
+        worst = max(
+            [*read.items(), *missing.items()],
+            key=lambda one: (one[1].sure, one[1].least - one[1].floor),
+        )
         worst = worst if worst[1].sure else ("all", read["all"])
         found = AllRows(**worst[1].model_dump(), part=worst[0], parts=read, elimination=missing)
         one = worst_slice(
@@ -115,10 +115,6 @@ class RowsTask:
                     attacker="elimination",
                 )
         return found
-
-
-def _excess(read: Wider) -> tuple[bool, float]:
-    return read.sure, read.least - read.floor
 
 
 def rows_task(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -33,7 +33,7 @@ class AuditCase:
     matched: PairedRelease | None
     draws: tuple[PairedRelease, ...]
     split: Split
-    asks: tuple[Question, ...] = ()
+    asks: tuple[Question, ...]
 
     @classmethod
     def of(
@@ -43,11 +43,13 @@ class AuditCase:
         again: Sequence[Dataset],
         roles: Roles,
         pairing: Pairing,
-        seed: int,
+        effort: Effort,
         *,
         average: str | None,
+        hidden: Iterable[str] | str | None,
+        joint: Iterable[Sequence[str] | str],
     ) -> AuditCase:
-        """Split the original, check the roles, and pair the releases with the original."""
+        """Split the original, pair the releases with it, and ask the questions of the roles."""
         # Identity can only be measured on a split by record; `parts_of` separates people later.
         named = roles.suppress or ((original.group,) if original.group else ())
         if average is not None:
@@ -59,7 +61,12 @@ class AuditCase:
         match = partial(pair, original, by=pairing.id, same_order=pairing.same_order)
         matched = None if release is None else match(release)
         draws = tuple(match(other) for other in again)
-        return cls(original, matched, draws, Split.of(original, seed))
+        split = Split.of(original, effort.seed)
+        limits, seed = effort.limits, effort.seed
+        asks = questions(
+            original, roles, split, hidden=hidden, joint=joint, limits=limits, seed=seed
+        )
+        return cls(original, matched, draws, split, tuple(asks))
 
     @property
     def names(self) -> list[str]:
@@ -74,26 +81,6 @@ class AuditCase:
         if self.matched is not None and self.matched.same_space:
             found.append("ignorant")
         return found + (["repeated"] if self.draws else [])
-
-    def asking(
-        self,
-        roles: Roles,
-        effort: Effort,
-        *,
-        hidden: Iterable[str] | str | None,
-        joint: Iterable[Sequence[str] | str],
-    ) -> AuditCase:
-        """The same records with their questions."""
-        asks = questions(
-            self.original,
-            roles,
-            self.split,
-            hidden=hidden,
-            joint=joint,
-            limits=effort.limits,
-            seed=effort.seed,
-        )
-        return replace(self, asks=tuple(asks))
 
     def used(self, shown: Rows) -> tuple[AuditCase, Rows]:
         """Keep only the records that an attacker or the map uses; also the new places of `shown`.

@@ -7,18 +7,18 @@ metadata of Parquet, comments and spare bytes of an NPZ.
 from __future__ import annotations
 
 import json
+import math
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from withhold.audit.findings import METADATA, Column
 from withhold.records.dataset import Dataset
-from withhold.records.readers.npz_source import stored_arrays
+from withhold.records.readers.npz_source import read_header, stored_arrays
 
 _UNREAD = "metadata is not read"
 _PANDAS = "pandas"
@@ -109,7 +109,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _in_npz(path: Path) -> Iterator[str]:
     """Comments, extra fields and bytes that belong to no array."""
-    needed = {a.file: int(a.dtype.itemsize * _product(a.shape)) for a in stored_arrays(path)}
+    needed = {a.file: a.dtype.itemsize * math.prod(a.shape) for a in stored_arrays(path)}
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if archive.comment:
@@ -122,24 +122,9 @@ def _in_npz(path: Path) -> Iterator[str]:
             if member.extra and not member.extra.startswith(_ZIP64):
                 yield f"extra field of '{member.filename}'"
             with archive.open(member) as stream:
-                first = _read_header(stream)
+                read_header(stream)
+                first = stream.tell()
             if first > _NPY_HEADER or member.file_size > first + needed[member.filename]:
                 yield f"spare bytes of the array '{member.filename}'"
         if len({m.filename for m in members}) < len(members):
             yield "two arrays of one name"
-
-
-def _read_header(stream: IO[bytes]) -> int:
-    """The number of bytes before the values of an array."""
-    if np.lib.format.read_magic(stream) == (1, 0):
-        np.lib.format.read_array_header_1_0(stream)
-    else:
-        np.lib.format.read_array_header_2_0(stream)
-    return stream.tell()
-
-
-def _product(shape: tuple[int, ...]) -> int:
-    total = 1
-    for size in shape:
-        total *= size
-    return total

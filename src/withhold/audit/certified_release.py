@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from withhold.audit.attack_plan import Question
-from withhold.audit.checked_certificate import Certified, CertifiedRelease, Proof
+from withhold.audit.checked_certificate import (
+    Certified,
+    CertifiedRelease,
+    Proof,
+    claimed,
+    require_claim,
+)
 from withhold.audit.pairing import PairedRelease
-from withhold.audit.provenance import file_sha256
 from withhold.audit.recount import (
     Codes,
     codes_by_number,
@@ -22,21 +27,20 @@ from withhold.certificate.claims import CertifiedData
 from withhold.certificate.release_file import ASSUMPTIONS, AttributeClaims, ReleaseCertificate
 from withhold.certificate.targets import single
 from withhold.core.errors import UserError, listing
+from withhold.core.safe_read import file_sha256
 from withhold.records.attribute import Attribute
 from withhold.records.tables import RECORD
 
 
 def prove_release(
     certificate: ReleaseCertificate,
-    matched: PairedRelease | None,
+    matched: PairedRelease,
     asks: Sequence[Question],
     split: Split,
     *,
     key: bytes | None = None,
 ) -> Proof:
     """Check the certificate of a release against its file and rows, and return its claims."""
-    if matched is None:
-        raise UserError("a certificate needs a release, and none was given; name the release too")
     if key is not None and not certificate.is_signed_with(key):
         raise UserError(
             "the certificate of the release was not signed with this key, or was changed since;"
@@ -47,12 +51,8 @@ def prove_release(
     if codes is None:  # a release --as index contains code numbers
         codes = codes_by_number(matched.release.x, certificate.codes)
     wanted = [(q, t) for q in asks if q.role == "suppress" for t in single(q.attribute)]
-    names = {t.name: _named(t.name, certificate) for _, t in wanted}
-    if not any(names.values()):
-        raise UserError(
-            f"the certificate is about {listing(certificate.attributes)}, but the audit suppresses"
-            f" {listing(names)}; name what was certified with --suppress"
-        )
+    names = {t.name: claimed(t.name, certificate.attributes) for _, t in wanted}
+    require_claim(names, certificate.attributes)
     found: dict[str, Certified] = {}
     said = [
         f"the certificate covers the labels of '{q.name}' one by one, not together"
@@ -141,13 +141,6 @@ def _checked(
         verified=verified,
     )
     return one, said
-
-
-def _named(name: str, certificate: ReleaseCertificate) -> str | None:
-    """The name in the certificate; the order of a joint attribute's members does not matter."""
-    members = sorted(name.split(","))
-    same = (n for n in certificate.attributes if sorted(n.split(",")) == members)
-    return next(same, None)
 
 
 def _same_file(certificate: ReleaseCertificate, matched: PairedRelease) -> None:

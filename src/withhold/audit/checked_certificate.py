@@ -7,7 +7,7 @@ another release is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,7 +24,7 @@ from withhold.certificate.claims import (
     CertifiedData,
     ReleaseClaim,
 )
-from withhold.certificate.code_digests import Rows, compare
+from withhold.certificate.code_digests import compare
 from withhold.core.errors import UserError, listing
 
 
@@ -97,7 +97,7 @@ class Proof:
 
 def prove(
     certificate: Certificate,
-    matched: PairedRelease | None,
+    matched: PairedRelease,
     asks: Sequence[Question],
     split: Split,
     *,
@@ -110,8 +110,6 @@ def prove(
     not follow from its own figures or are below a count of the released rows, or if it was not
     signed with `key`.
     """
-    if matched is None:
-        raise UserError("a certificate needs a release, and none was given; name the release too")
     for name, stated in certificate.attributes.items():
         consistent(name, stated)
     if key is not None and not certificate.is_signed_with(key):
@@ -122,13 +120,13 @@ def prove(
     doubt = _doubt(certificate, matched)
     codes = None if doubt else codes_of_rows(matched.release.x, certificate.code_digests)
     wanted = [q for q in asks if q.role == "suppress"]
-    names = {q.name: _claim_of(q, certificate) for q in wanted}
     several = [q.name for q in wanted if q.attribute.multilabel]
-    if not several and not any(names.values()):
-        raise UserError(
-            f"the certificate is about {listing(certificate.attributes)}, but the audit suppresses"
-            f" {listing(names)}; name what was certified with --suppress"
-        )
+    names = {
+        q.name: None if q.name in several else claimed(q.name, certificate.attributes)
+        for q in wanted
+    }
+    if not several:
+        require_claim(names, certificate.attributes)
     found = {}
     for q in wanted:
         claim = names[q.name]
@@ -181,7 +179,8 @@ def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
             f" {codes:,} codes of the certificate, so it does not cover them; release the output of"
             " withhold transform, or leave out --certificate"
         )
-    if matched.identical or _other_codes(rows, codes):
+    # Few distinct rows that repeat often are those of another codebook. Samples do not repeat.
+    if matched.identical or (rows.kinds <= codes and 2 * rows.kinds <= rows.others):
         raise UserError(
             f"the certificate belongs to another release: no record of {release.name} is one of its"
             f" {codes:,} codes; use the certificate of the bundle that made the release, and do not"
@@ -190,20 +189,21 @@ def _doubt(certificate: Certificate, matched: PairedRelease) -> str | None:
     return "its records are not codes (as with --as sample)"
 
 
-def _other_codes(rows: Rows, codes: int) -> bool:
-    """Whether few distinct rows repeat often: another codebook. Samples do not repeat."""
-    return rows.kinds <= codes and 2 * rows.kinds <= rows.others
+def claimed(name: str, attributes: Collection[str]) -> str | None:
+    """The name in a certificate; the order of a joint attribute's members does not matter."""
+    if name in attributes:
+        return name
+    members = sorted(name.split(","))
+    return next((n for n in attributes if sorted(n.split(",")) == members), None)
 
 
-def _claim_of(question: Question, certificate: Certificate) -> str | None:
-    """The name in the certificate; the order of a joint attribute's members does not matter."""
-    if question.attribute.multilabel:
-        return None
-    if question.name in certificate.attributes:
-        return question.name
-    members = sorted(question.name.split(","))
-    same = (n for n in certificate.attributes if sorted(n.split(",")) == members)
-    return next(same, None)
+def require_claim(names: Mapping[str, str | None], attributes: Collection[str]) -> None:
+    """Refuse a certificate that has a claim about none of the audited attributes."""
+    if not any(names.values()):
+        raise UserError(
+            f"the certificate is about {listing(attributes)}, but the audit suppresses"
+            f" {listing(names)}; name what was certified with --suppress"
+        )
 
 
 def _notes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,16 +23,9 @@ from withhold.audit.pairing import PairedRelease
 from withhold.audit.select_attacker import Reading, choose
 from withhold.audit.split import AttackParts, Rows
 from withhold.records.attribute import Attribute
-from withhold.records.columns import (
-    EncodedColumn,
-    Telling,
-    columns_to_pair,
-    encode_column,
-    how_well_it_tells,
-    is_copy,
-    telling_sets,
-)
-from withhold.records.columns.tells import LEVEL
+from withhold.records.columns.column_encoding import EncodedColumn, encode_column
+from withhold.records.columns.tells import LEVEL, Telling, how_well_it_tells, is_copy
+from withhold.records.columns.together import columns_to_pair, telling_sets
 from withhold.records.tables import RECORD
 
 _ROWS, _ROWS_QUICK = 9_000, 4_000
@@ -220,7 +213,7 @@ def _read(
         column=name,
         records=n,
         accuracy=told.accuracy,
-        ci=_interval(told.accuracy, n),
+        ci=wilson(told.accuracy * n, n),
         least=told.lower if sure else min(told.lower, guess),
         floor=guess,
         attacker=told.by,
@@ -236,8 +229,8 @@ def _certain(name: str, one: EncodedColumn, attribute: Attribute, guess: float) 
         column=name,
         records=n,
         accuracy=1.0,
-        ci=(_interval(1.0, n)[0], 1.0),
-        least=max(_interval(1.0, n)[0], min(guess + 1e-9, 1.0)),
+        ci=(wilson(n, n)[0], 1.0),
+        least=max(wilson(n, n)[0], min(guess + 1e-9, 1.0)),
         floor=guess,
         attacker="values",
         copy_of=is_copy(one, attribute),
@@ -269,10 +262,6 @@ def _floor(question: Question, rows: Rows, seed: int) -> float:
     return max(attribute.majority, tested, float(right.mean()) if len(right) else 0.0)
 
 
-def _interval(accuracy: float, n: int) -> tuple[float, float]:
-    return wilson(accuracy * n, n)
-
-
 def _scaled(x: FloatArray) -> FloatArray:
     return FeatureViews.of(x).see("standard", x)
 
@@ -286,13 +275,3 @@ def _within(parts: AttackParts, rows: Rows) -> AttackParts:
     return AttackParts(
         train, val, test, None if parts.units is None else parts.units[rows], parts.note
     )
-
-
-def left_in(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """The columns that are copies of a suppressed attribute, by attribute."""
-    found: dict[str, list[str]] = {}
-    for column in columns:
-        for attribute, read in column.tells.items():
-            if read.copy_of:
-                found.setdefault(attribute, []).append(column.name)
-    return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import norm
 
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Copies
@@ -46,8 +47,7 @@ def copies(
         distinct = float(alone.mean()) if len(alone) else 0.0
         n, count = len(rows), round(int(near.sum()) * distinct)
         expected = float(((moved > 1) & (moved <= 8)).mean())
-        z = float(_z(len(parts)))
-        least = wilson(count, n, z=z)[0]
+        least = wilson(count, n, z=float(norm.ppf(shared(len(parts)))))[0]
         found[name] = Copies(
             records=n,
             copies=count,
@@ -93,9 +93,3 @@ def _looked_up(
         nearest = original[others[kin.argmin(axis=1)]]
         alone[piece] = _moved(original[rows[piece]], nearest, spread) > 1
     return own, alone
-
-
-def _z(looks: int) -> float:
-    from scipy.stats import norm
-
-    return float(norm.ppf(shared(looks)))

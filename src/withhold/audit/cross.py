@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from withhold.audit.attack import Attack, Outcome
 from withhold.audit.attackers import Attacker, Logistic, Nearest, Prior, Trees
-from withhold.audit.attackers.attacker import FloatArray, log_shares
+from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.select_attacker import Reading, choose
 from withhold.audit.split import AttackParts, Rows
 from withhold.records.attribute import Attribute
@@ -63,15 +63,13 @@ def cross_fit(
     folds: Sequence[AttackParts],
     *,
     attackers: Sequence[Attacker] = BRISK,
-    codes: npt.NDArray[np.int64] | None = None,
     aside: Sequence[Attacker] = (),
     seed: int,
 ) -> dict[str, Said]:
     """Fit every attacker in every fold, choose on val, and keep the predictions for test.
 
-    `views` has all records in each view. `codes` are values without an order, which are looked up
-    in a table. The key "best" has the predictions of the chosen attackers; attackers in `aside`
-    cannot be chosen.
+    `views` has all records in each view. The key "best" has the predictions of the chosen
+    attackers; attackers in `aside` cannot be chosen.
     """
     rows: list[Rows] = []
     said: dict[str, list[FloatArray]] = {}
@@ -80,10 +78,7 @@ def cross_fit(
         if len(parts.train) < 4 or not len(parts.val) or not len(parts.test):
             continue
         val = attribute.rows(parts.val)
-        outcomes = list(_outcomes(views, attribute, parts, attackers, seed))
-        if codes is not None and not attribute.multilabel:
-            outcomes.append(look_up(codes, attribute, parts))
-        readings = [Reading.of(o, val) for o in outcomes]
+        readings = [Reading.of(o, val) for o in _outcomes(views, attribute, parts, attackers, seed)]
         chosen, _ = choose(readings, val)
         others = [Reading.of(o, val) for o in _outcomes(views, attribute, parts, aside, seed)]
         rows.append(parts.test)
@@ -113,17 +108,6 @@ def _outcomes(
         k = len(attribute.classes)
         if one.declines(len(parts.train), x.shape[1], k) is None:
             yield Attack(one.name, one, x, attribute, parts, seed)()
-
-
-def look_up(codes: npt.NDArray[np.int64], attribute: Attribute, parts: AttackParts) -> Outcome:
-    """`values`: predict the class that the same value had most often in train."""
-    shares = np.exp(log_shares(attribute.rows(parts.train)))
-    place = codes - int(codes.min(initial=0))
-    table = np.zeros((int(place.max(initial=0)) + 1, len(shares)))
-    np.add.at(table, (place[parts.train], attribute.codes[parts.train]), 1.0)
-    smooth = table + shares
-    log_p: FloatArray = np.log(smooth / smooth.sum(axis=1, keepdims=True)).astype(np.float32)
-    return Outcome("values", log_p[place[parts.val]], log_p[place[parts.test]], None, None, 0.0)
 
 
 def guess_without(

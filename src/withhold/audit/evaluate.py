@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextlib import suppress as suppress_error
 from datetime import UTC, datetime
 from functools import partial
@@ -20,12 +22,10 @@ from withhold.audit.audit_case import AuditCase
 from withhold.audit.averaged import average_over
 from withhold.audit.certified_release import prove_release
 from withhold.audit.checked_certificate import Proof, prove
-from withhold.audit.clock import Clock
 from withhold.audit.evidence import Evidence
 from withhold.audit.feature_views import FeatureViews
 from withhold.audit.gate import Condition, check_gate, parse_gate, require_measured
 from withhold.audit.measure_attribute import measure
-from withhold.audit.pairing import PairedRelease
 from withhold.audit.provenance import notes, settings, source
 from withhold.audit.setting_groups import (
     BY_COLUMNS,
@@ -35,7 +35,7 @@ from withhold.audit.setting_groups import (
     Effort,
     Pairing,
 )
-from withhold.audit.split import Rows, Split
+from withhold.audit.split import Rows
 from withhold.audit.wider import WiderLook, look_wider
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
@@ -80,18 +80,37 @@ def evaluate(
     """
     clock, progress, seed = Clock(), progress or Silent(), effort.seed
     roles = _roles(suppress, preserve, alone=release is None)
-    case = AuditCase.of(original, release, again, roles, pairing, seed, average=average)
-    case = case.asking(roles, effort, hidden=hidden, joint=joint)
+    case = AuditCase.of(
+        original,
+        release,
+        again,
+        roles,
+        pairing,
+        effort,
+        average=average,
+        hidden=hidden,
+        joint=joint,
+    )
     gate = None if fail_if is None else _gate(fail_if, case)
     proof = None if claims.certificate is None else _prove(claims, case)
-    _check_models(effort, case)
+    for name in effort.models:
+        if name not in case.names:
+            raise UserError(f"models has '{name}', which this audit does not measure")
     unasked = () if hidden is not None else not_asked(case.original, case.split, case.names)
-    how = settings(case.asks, case.split, effort.ladder, effort.limits, seed, quick=effort.quick)
+    how = settings(case, effort)
     had = feasibility(case.original, roles)
     with clock("hashes"):
         sources = [source(d) for d in (case.original, release) if d is not None]
     with clock("all rows and columns"):
-        wider = _wider(case, pairing, effort, progress)
+        wider = look_wider(
+            case.asks,
+            case.original,
+            case.matched,
+            case.split,
+            order_counts=pairing.order_counts,
+            effort=effort,
+            progress=progress,
+        )
     # Drop the records that no attacker uses from here on: nine tenths of a million.
     case, shown = case.used(picture.shown(np.flatnonzero(case.split.test), seed))
     with clock("views"):
@@ -103,6 +122,7 @@ def evaluate(
         average_over(case.original, average, case.asks, jobs)
     with clock("figures"):
         found = _figures(case, jobs, proof, wider, seed, progress)
+    averaged = f"predictions are averaged over the records of one '{average}'"
     evidence = Evidence(
         version=version("withhold"),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -117,13 +137,31 @@ def evaluate(
         certificate=None if proof is None else proof.source,
         settings=how,
         seconds=clock.seconds,
-        notes=_notes(case, jobs, proof, average, drawn_here=original.parts is None, effort=effort)
-        + unasked,
+        notes=(
+            *notes(case, jobs.after, effort, drawn_here=original.parts is None),
+            *([averaged] if average is not None else []),
+            *(() if proof is None else proof.notes),
+            *unasked,
+        ),
     )
     if gate is None:
         return evidence
     checked = check_gate(gate, found, evidence.always, alone=release is None)
     return evidence.model_copy(update={"gate": checked})
+
+
+class Clock:
+    """The seconds that each part of an audit took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, part: str) -> Iterator[None]:
+        """Measure the time of the `with` block."""
+        started = time.perf_counter()
+        yield
+        self.seconds[part] = round(time.perf_counter() - started, 2)
 
 
 def _gate(fail_if: str | Iterable[str], case: AuditCase) -> tuple[Condition, ...]:
@@ -135,41 +173,31 @@ def _gate(fail_if: str | Iterable[str], case: AuditCase) -> tuple[Condition, ...
 def _prove(claims: Claims, case: AuditCase) -> Proof:
     certificate, key = claims.certificate, as_key(claims.key)
     assert certificate is not None
+    if case.matched is None:
+        raise UserError("a certificate needs a release, and none was given; name the release too")
     if isinstance(certificate, ReleaseCertificate):
         return prove_release(certificate, case.matched, case.asks, case.split, key=key)
     draws = len(case.draws) + 1
     return prove(certificate, case.matched, case.asks, case.split, draws=draws, key=key)
 
 
-def _check_models(effort: Effort, case: AuditCase) -> None:
-    for name in effort.models:
-        if name not in case.names:
-            raise UserError(f"models has '{name}', which this audit does not measure")
-
-
-def _wider(case: AuditCase, pairing: Pairing, effort: Effort, progress: Progress) -> WiderLook:
-    return look_wider(
-        case.asks,
-        case.original,
-        case.matched,
-        case.split,
-        order_counts=pairing.order_counts,
-        effort=effort,
-        progress=progress,
-    )
-
-
 def _jobs(case: AuditCase, effort: Effort) -> Jobs:
     """The attacks, with the records in the views that attackers need."""
-    seen = partial(_seen, split=case.split, seed=effort.seed)
-    before = seen(case.original.x)
+
+    def seen(x: FloatArray) -> Seen:
+        return Seen(x, FeatureViews.of(x[case.split.train], seed=effort.seed))
+
+    before, matched = seen(case.original.x), case.matched
+    crossed = None  # the release in the views of the original, if they have the same features
+    if matched is not None and matched.same_space:
+        crossed = Seen(matched.release.x, before.views)
     mean = case.mean_of_draws()
     return Jobs(
         case.asks,
         effort.ladder,
-        None if case.matched is None else before,
-        before if case.matched is None else seen(case.matched.release.x),
-        _crossed(case.matched, before),
+        None if matched is None else before,
+        before if matched is None else seen(matched.release.x),
+        crossed,
         None if mean is None else seen(mean),
         effort.models,
         seed=effort.seed,
@@ -208,45 +236,11 @@ def _figures(
     return found
 
 
-def _notes(
-    case: AuditCase,
-    jobs: Jobs,
-    proof: Proof | None,
-    average: str | None,
-    *,
-    drawn_here: bool,
-    effort: Effort,
-) -> tuple[str, ...]:
-    said = notes(
-        case.matched,
-        jobs.after,
-        case.split,
-        case.original,
-        quick=effort.quick,
-        draws=case.draws,
-        drawn_here=drawn_here,
-    )
-    if average is not None:
-        said += (f"predictions are averaged over the records of one '{average}'",)
-    return said if proof is None else said + proof.notes
-
-
 def _roles(suppress: Iterable[str] | str, preserve: Iterable[str] | str, *, alone: bool) -> Roles:
     named = suppress.strip() if isinstance(suppress, str) else list(suppress)
     if alone and not named:  # no release and no names: measure all attributes of the original
         return Roles((), Roles.of("-", preserve).preserve)
     return Roles.of(named, preserve)
-
-
-def _seen(x: FloatArray, split: Split, seed: int) -> Seen:
-    return Seen(x, FeatureViews.of(x[split.train], seed=seed))
-
-
-def _crossed(matched: PairedRelease | None, before: Seen) -> Seen | None:
-    """The release in the views of the original; None if they have different features."""
-    if matched is None or not matched.same_space:
-        return None
-    return Seen(matched.release.x, before.views)
 
 
 def _maps(jobs: Jobs, rows: Rows, seed: int) -> dict[str, Any]:

@@ -216,7 +216,8 @@ class Evidence(Finding):
         if not self.suppressed and self.release is not None:
             return "no attribute to suppress was named"
         leaks = [
-            f"{name}: {100 * a.worst:.1f} % (floor {_floor(a)} %{_where(a)})"
+            f"{name}: {100 * a.worst:.1f} % (floor {100 * a.floor_of(a.worst_tier):.1f} %"
+            f"{_where(a)})"
             for name, a in (self.suppressed or self.attributes).items()
             if a.readable
         ]
@@ -253,10 +254,6 @@ class Evidence(Finding):
     def json_bytes(self) -> bytes:
         """`audit.json` as bytes."""
         return self.model_dump_json(by_alias=True, indent=2).encode() + b"\n"
-
-
-def _floor(a: AttributeEvidence) -> str:
-    return f"{100 * a.floor_of(a.worst_tier):.1f}"
 
 
 def _where(a: AttributeEvidence) -> str:

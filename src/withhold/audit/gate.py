@@ -24,8 +24,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from withhold.audit.findings import Finding
 from withhold.core.errors import UserError, did_you_mean, listing
 
 if TYPE_CHECKING:
@@ -45,10 +46,8 @@ _WHAT = (
 _BASES = ("floor", "majority", "original")
 
 
-class Condition(BaseModel):
+class Condition(Finding):
     """One condition under which an audit fails."""
-
-    model_config = ConfigDict(frozen=True)
 
     text: str
     attribute: str
@@ -58,10 +57,8 @@ class Condition(BaseModel):
     offset: float
 
 
-class Checked(BaseModel):
+class Checked(Finding):
     """A condition and its result."""
-
-    model_config = ConfigDict(frozen=True)
 
     condition: str
     failed: bool
@@ -70,10 +67,8 @@ class Checked(BaseModel):
     said: str
 
 
-class GateResult(BaseModel):
+class GateResult(Finding):
     """Every condition of a gate, checked."""
-
-    model_config = ConfigDict(frozen=True)
 
     passed: bool
     conditions: tuple[Checked, ...]

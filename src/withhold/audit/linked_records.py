@@ -9,6 +9,7 @@ from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Linked
 from withhold.audit.intervals import Z_995, hull, share, wilson
 from withhold.records.attribute import Attribute
+from withhold.records.feasibility import contingency
 
 Rows = npt.NDArray[np.int64]
 SIZES = (5, 20, 50)
@@ -108,7 +109,5 @@ def _guess(log_p: FloatArray, log_prior: FloatArray, bundles: Rows) -> Rows:
 def _labels(codes: Rows, people: Rows) -> tuple[Rows, float]:
     """The commonest label of each record's person, and the share of records that have it."""
     _, member = np.unique(people, return_inverse=True)
-    table = np.zeros((int(member.max()) + 1, int(codes.max()) + 1), np.int64)
-    np.add.at(table, (member, codes), 1)
-    label = table.argmax(axis=1)[member]
+    label = contingency(member, codes).argmax(axis=1)[member]
     return label, float((label == codes).mean())

@@ -13,6 +13,7 @@ from withhold.audit.attack_plan import Question
 from withhold.audit.attackers.attacker import FloatArray, Prediction, log_shares
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import Certified
+from withhold.audit.cross import guess_without
 from withhold.audit.findings import Rung, Tier
 from withhold.audit.linked_records import linked
 from withhold.audit.metrics import entropy_bits, score
@@ -20,7 +21,7 @@ from withhold.audit.select_attacker import Chosen, Reading, choose
 from withhold.audit.slices import by_class, by_group, worst
 from withhold.audit.split import AttackParts
 from withhold.records.attribute import Attribute
-from withhold.records.feasibility import contingency, joint
+from withhold.records.feasibility import joint
 
 
 def measure(
@@ -135,16 +136,9 @@ def floor(attribute: Attribute, given: Sequence[Attribute], parts: AttackParts) 
     test = attribute.rows(parts.test)
     if attribute.multilabel or not given:
         return test.majority
-    code = joint(given)
-    code = np.where(code < 0, code.max(initial=0) + 1, code)
-    fitted = np.concatenate([parts.train, parts.val])
-    table = contingency(code[fitted], attribute.codes[fitted])
-    guess = np.full(int(code.max()) + 1, int(attribute.rows(fitted).counts.argmax()))
-    seen = table.sum(axis=1) > 0
-    guess[: len(table)][seen] = table[seen].argmax(axis=1)
-    known = test.codes >= 0
+    _, right = guess_without(attribute, given, [parts])
     # A sparse table can do worse than the majority; an attacker would then ignore it.
-    return max(float((guess[code[parts.test]][known] == test.codes[known]).mean()), test.majority)
+    return max(float(right[test.codes >= 0].mean()), test.majority)
 
 
 def _right(log_p: FloatArray, truth: Attribute) -> npt.NDArray[np.bool_]:

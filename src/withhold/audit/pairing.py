@@ -54,10 +54,7 @@ class PairedRelease:
 
 def matching(original: Dataset, release: Dataset, by: str) -> Dataset:
     """The records of the original that are also in the release; another tool may lose some."""
-    for data in (original, release):
-        if by not in data.table.column_names:
-            hint = did_you_mean(by, data.table.column_names)
-            raise UserError(f"id column '{by}' is not in {data.name}{hint}")
+    _require(by, original, release)
     there = pc.is_in(as_text(original, by), value_set=pc.unique(as_text(release, by)))
     kept = np.asarray(there.to_numpy(zero_copy_only=False), bool)
     if not kept.any():
@@ -83,10 +80,7 @@ def pair(
     notes: list[str] = []
     vouched = same_order
     if by is not None:
-        for data in (original, release):
-            if by not in data.table.column_names:
-                hint = did_you_mean(by, data.table.column_names)
-                raise UserError(f"id column '{by}' is not in {data.name}{hint}")
+        _require(by, original, release)
     if len(original) != len(release):
         raise UserError(
             f"{original.name} has {len(original):,} records and {release.name}"
@@ -154,6 +148,14 @@ def pair(
     if found.identical:
         notes.append("the release is the original: nothing was changed")
     return PairedRelease(original, release, tuple(notes), released, order)
+
+
+def _require(by: str, *both: Dataset) -> None:
+    """Refuse an id column that one of the datasets does not have."""
+    for data in both:
+        if by not in data.table.column_names:
+            hint = did_you_mean(by, data.table.column_names)
+            raise UserError(f"id column '{by}' is not in {data.name}{hint}")
 
 
 def _original_order(

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
+from withhold.records.arrow_kinds import is_bytes
 from withhold.records.dataset import Dataset
 from withhold.records.readers.collection import FILE
 from withhold.records.splits import SPLIT
@@ -148,7 +149,7 @@ def must_agree(original: Dataset, release: Dataset, name: str) -> bool:
     media are not compared."""
     return not any(
         pa.types.is_nested(kind)
-        or _is_bytes(kind)
+        or is_bytes(kind)
         or (pa.types.is_floating(kind) and data is original)
         for data in (original, release)
         for kind in [data.table[name].type]
@@ -174,14 +175,6 @@ def as_text(data: Dataset, name: str) -> pa.Array:
     column = data.table[name].combine_chunks()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if _is_bytes(column.type):
+    if is_bytes(column.type):
         return pa.array([None if v is None else v.hex() for v in column.to_pylist()])
     return column.cast(pa.string())
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )

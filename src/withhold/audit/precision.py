@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.audit.attackers.attacker import FloatArray
+from withhold.records.arrow_kinds import is_list
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 
@@ -44,8 +45,7 @@ def may_have(release: Dataset) -> bool:
 
 
 def _is_wide(kind: pa.DataType) -> bool:
-    of_lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    inner = kind.value_type if any(is_list(kind) for is_list in of_lists) else kind
+    inner = kind.value_type if is_list(kind) else kind
     return bool(pa.types.is_float64(inner) or (pa.types.is_integer(inner) and inner.bit_width > 16))
 
 

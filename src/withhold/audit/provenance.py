@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
-from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from withhold.audit.attack import RecordLimits
-from withhold.audit.attack_plan import Question, Seen
-from withhold.audit.attackers.attacker import Attacker
+from withhold.audit.attack_plan import Seen
+from withhold.audit.audit_case import AuditCase
 from withhold.audit.findings import AuditedData
-from withhold.audit.pairing import PairedRelease
-from withhold.audit.split import Split
+from withhold.audit.setting_groups import Effort
+from withhold.core.safe_read import file_sha256
 from withhold.records.dataset import Dataset
 
 
@@ -32,57 +28,37 @@ def source(data: Dataset) -> AuditedData:
     )
 
 
-def file_sha256(path: Path) -> str:
-    """The hash that `sha256sum` prints."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def settings(
-    asks: Sequence[Question],
-    split: Split,
-    attackers: Sequence[Attacker],
-    limits: RecordLimits,
-    seed: int,
-    *,
-    quick: bool,
-) -> dict[str, Any]:
+def settings(case: AuditCase, effort: Effort) -> dict[str, Any]:
     """The settings of the audit: enough to run it again."""
+    split, limits = case.split, effort.limits
     packages = ("torch", "scikit-learn", "numpy")
     return {
-        "seed": seed,
-        "quick": quick,
-        "attackers": [a.name for a in attackers],
+        "seed": effort.seed,
+        "quick": effort.quick,
+        "attackers": [a.name for a in effort.ladder],
         "train": int(split.train.sum()),
         "val": int(split.val.sum()),
         "test": int(split.test.sum()),
         "most_records": {"train": limits.train, "val": limits.val, "test": limits.test},
-        "used": {q.name: [len(q.parts.train), len(q.parts.val), len(q.parts.test)] for q in asks},
+        "used": {
+            q.name: [len(q.parts.train), len(q.parts.val), len(q.parts.test)] for q in case.asks
+        },
         "python": platform.python_version(),
         "packages": {name: version(name) for name in packages},
     }
 
 
-def notes(
-    matched: PairedRelease | None,
-    after: Seen,
-    split: Split,
-    original: Dataset,
-    *,
-    quick: bool,
-    draws: Sequence[PairedRelease],
-    drawn_here: bool = False,
-) -> tuple[str, ...]:
-    """What a reader must know before reading the figures."""
+def notes(case: AuditCase, after: Seen, effort: Effort, *, drawn_here: bool) -> tuple[str, ...]:
+    """What a reader must know before reading the figures. after: the attacked features."""
+    matched, split, original = case.matched, case.split, case.original
     said = [] if matched is None else list(matched.notes)
-    if quick:
+    if effort.quick:
         said.append("a quick audit: fewer attackers on fewer records; a full audit may find more")
     if not np.ptp(after.x[split.train], axis=0).any():
         said.append("no feature of the release varies: it reveals nothing about any record")
-    if matched is not None and draws:
-        same = all(np.array_equal(d.release.x, matched.release.x) for d in draws)
-        if same:
-            said.append("every draw gave the same records: further draws reveal nothing more")
+    same = matched and [np.array_equal(d.release.x, matched.release.x) for d in case.draws]
+    if same and all(same):
+        said.append("every draw gave the same records: further draws reveal nothing more")
     if drawn_here and matched is not None:
         said.append(
             "the data has no column 'split': the parts are those that `withhold fit` draws with the"

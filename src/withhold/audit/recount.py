@@ -14,10 +14,9 @@ import numpy.typing as npt
 
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.split import Split
-from withhold.certificate.bound import plug_in, upper_bound
+from withhold.certificate.bound import Tally, plug_in, upper_bound
 from withhold.certificate.claims import AttributeClaim, GroupClaim
 from withhold.certificate.code_digests import digests
-from withhold.certificate.tally import Tally
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
 

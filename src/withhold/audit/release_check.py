@@ -12,14 +12,14 @@ from math import sqrt
 import numpy as np
 
 from withhold.audit.recount import Codes, Counted
-from withhold.certificate.bound import Table
+from withhold.certificate.bound import Table, Tally
 from withhold.certificate.claims import AttributeClaim, ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.certificate.given_release import PEOPLE, release_claim
-from withhold.certificate.tally import Tally
 from withhold.certificate.targets import JOINT
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
+from withhold.records.feasibility import contingency
 
 _ROUNDING = 1e-6
 _MONTE_CARLO = 0.03
@@ -131,10 +131,8 @@ def floor_of(attribute: Attribute, given: Sequence[Attribute]) -> float:
     if not given:
         return majority
     told = np.column_stack([a.codes[known] for a in given])  # multi-label: several columns
-    _, value = np.unique(told, axis=0, return_inverse=True)
-    value = value.reshape(-1)
-    table = np.zeros((int(value.max(initial=0)) + 1, len(attribute.classes)))
-    np.add.at(table, (value, s), 1.0)
+    value = np.unique(told, axis=0, return_inverse=True)[1].reshape(-1)
+    table = contingency(value, s)
     return max(majority, float(table.max(axis=1).sum() / n))
 
 

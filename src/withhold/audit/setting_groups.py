@@ -9,7 +9,7 @@ from pathlib import Path
 from withhold.audit.attack import RecordLimits
 from withhold.audit.attack_plan import ladder
 from withhold.audit.attackers.attacker import Attacker, Prediction
-from withhold.certificate import Certificate
+from withhold.certificate.claims import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 
 _QUICK = RecordLimits(train=6_000, val=2_000, test=10_000)

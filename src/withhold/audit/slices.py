@@ -26,13 +26,11 @@ def by_group(
     others: Mapping[str, Attribute],
     right: npt.NDArray[np.bool_],
     truth: Attribute | None = None,
-    *,
-    most: int = _MOST,
 ) -> tuple[Slice, ...]:
     """The accuracy for each value of the other attributes and of the group."""
     found: list[Slice] = []
     for name, other in others.items():
-        if not other.multilabel and 2 <= len(other.classes) <= most:
+        if not other.multilabel and 2 <= len(other.classes) <= _MOST:
             found += _divide(name, other.classes, other.codes, right, truth)
     return tuple(found)
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from withhold.audit.attack_plan import Question
 from withhold.audit.split import Rows
-from withhold.records.columns import EncodedColumn, why_not_covered
+from withhold.records.columns.column_encoding import EncodedColumn
+from withhold.records.columns.unlabelled import why_not_covered
 
 
 def not_covered(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from operator import call
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -69,11 +69,6 @@ class PlantedLeak:
         first = self.draws[0]
         return (self.rivals[name] - first.majority) / (first.reached - first.majority)
 
-    @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> PlantedLeak:
-        """What `asdict` wrote."""
-        return cls(**(found | {"draws": tuple(Draw(**d) for d in found["draws"])}))
-
 
 @dataclass(frozen=True)
 class PowerResult(BenchResult):
@@ -120,13 +115,11 @@ def measure_power(output: Path, *, progress: Progress) -> PowerResult:
     started = time.monotonic()
 
     def planted(name: str, world: Callable[..., World]) -> PlantedLeak:
-        def measure() -> dict[str, Any]:
+        def measure() -> PlantedLeak:
             progress.say(f"leak: {name}")
-            return asdict(measure_leak(name, world, RIVALS, progress=progress))
+            return measure_leak(name, world, RIVALS, progress=progress)
 
-        return PlantedLeak.from_dict(
-            keep_row(row_folder(output, name), row_key([name, DRAWN]), measure)
-        )
+        return keep_row(row_folder(output, name), row_key([name, DRAWN]), PlantedLeak, measure)
 
     leaks = tuple(planted(*item) for item in (PLANTED | HARDER).items())
     full = {

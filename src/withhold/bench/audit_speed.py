@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from withhold.actions.audit import audit as evaluate
 from withhold.actions.fit import fit_bundle
-from withhold.audit.evidence import Evidence
 from withhold.bench.process_memory import MemoryWatch
 from withhold.bench.result_table import BenchResult, Cells, percent
 from withhold.core.progress import Progress
@@ -68,32 +65,30 @@ def measure_audit_speed(output: Path, *, progress: Progress) -> AuditSpeedResult
     bundle = fit_bundle(data, roles, method="leace", progress=progress)
     release = data.with_features(bundle.modifier.transform(data.x)).without(data.attribute_names)
 
-    def run(*, quick: bool) -> Evidence:
-        hidden = [name for name in MEASURED if name not in roles.named]
-        return evaluate(
-            data,
-            release,
-            roles.suppress,
-            roles.preserve,
-            hidden=hidden,
-            same_order=True,
-            order_counts=False,
-            quick=quick,
-            progress=progress,
+    audits = []
+    for quick in (False, True):
+        started = time.perf_counter()
+        with MemoryWatch() as watch:
+            evidence = evaluate(
+                data,
+                release,
+                roles.suppress,
+                roles.preserve,
+                hidden=[name for name in MEASURED if name not in roles.named],
+                same_order=True,
+                order_counts=False,
+                quick=quick,
+                progress=progress,
+            )
+        seconds, found = time.perf_counter() - started, evidence.attributes["speaker"].informed
+        audits.append(
+            AuditSpeed(
+                "quick" if quick else "full",
+                seconds,
+                watch.peak / 2**30,
+                evidence.seconds,
+                found.accuracy,
+                found.attacker,
+            )
         )
-
-    audits = tuple(
-        _timed("quick" if quick else "full", partial(run, quick=quick)) for quick in (False, True)
-    )
-    return AuditSpeedResult(len(data), data.dimension, core_count(), audits).write(output)
-
-
-def _timed(name: str, audit: Callable[[], Evidence]) -> AuditSpeed:
-    started = time.perf_counter()
-    with MemoryWatch() as watch:
-        evidence = audit()
-    seconds = time.perf_counter() - started
-    found = evidence.attributes["speaker"].informed
-    return AuditSpeed(
-        name, seconds, watch.peak / 2**30, evidence.seconds, found.accuracy, found.attacker
-    )
+    return AuditSpeedResult(len(data), data.dimension, core_count(), tuple(audits)).write(output)

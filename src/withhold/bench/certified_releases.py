@@ -8,10 +8,9 @@ second kind can read more. The table shows the worse of the two.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from withhold.actions.audit import audit as evaluate
 from withhold.audit.evidence import Evidence
@@ -93,13 +92,13 @@ def run_certified(recipe: Recipe, output: Path, *, progress: Progress) -> Certif
     """Fit, certify and attack every row, or resume after an interruption."""
     data = public(recipe.data, progress=progress)
     make = partial(_row, recipe, data=data, output=output, progress=progress)
-    rows = cached_rows(recipe, output, data.digest(), make)
-    return CertifiedResult(recipe, tuple(CertifiedRow(**row) for row in rows)).write(output)
+    rows = cached_rows(recipe, output, data.digest(), CertifiedRow, make)
+    return CertifiedResult(recipe, rows).write(output)
 
 
 def _row(
     recipe: Recipe, row: RecipeRow, *, data: Dataset, output: Path, progress: Progress
-) -> dict[str, Any]:
+) -> CertifiedRow:
     progress.say(f"row: {row.label}")
     folder, roles = row_folder(output, row.label), row_roles(recipe, row)
     folder.mkdir(parents=True, exist_ok=True)
@@ -140,19 +139,17 @@ def _row(
         for n in names
     }
     found = both[0].attributes
-    return asdict(
-        CertifiedRow(
-            row.label,
-            names,
-            {n: found[n].floor for n in names},
-            {n: max(fitted[n], held[n]) for n in names},
-            fitted,
-            held,
-            {n: max(read) for n, read in linked.items() if read},
-            {n: claims[n]["bound"] for n in names if n in claims},
-            {n: claims[n]["plug_in"] for n in names if n in claims},
-            {n: a.informed.accuracy for n, a in found.items() if n not in names},
-            code_count(bundle),
-            round(seconds, 1),
-        )
+    return CertifiedRow(
+        row.label,
+        names,
+        {n: found[n].floor for n in names},
+        {n: max(fitted[n], held[n]) for n in names},
+        fitted,
+        held,
+        {n: max(read) for n, read in linked.items() if read},
+        {n: claims[n]["bound"] for n in names if n in claims},
+        {n: claims[n]["plug_in"] for n in names if n in claims},
+        {n: a.informed.accuracy for n, a in found.items() if n not in names},
+        code_count(bundle),
+        round(seconds, 1),
     )

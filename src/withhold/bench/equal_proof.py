@@ -8,10 +8,9 @@ of the released draws themselves.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -104,13 +103,13 @@ def run_equal_proof(recipe: Recipe, output: Path, *, progress: Progress) -> Equa
                 progress.say(f"{spec.shown}: {row.label}, seed {seed}")
                 make = partial(_row, recipe, row, spec.shown, data, seed, progress)
                 place = row_folder(folder, f"{row.label} {seed}")
-                rows.append(ProofRow(**keep_row(place, key, make)))
+                rows.append(keep_row(place, key, ProofRow, make))
     return EqualProofResult(recipe, tuple(rows)).write(output)
 
 
 def _row(
     recipe: Recipe, row: RecipeRow, extractor: str, data: Dataset, seed: int, progress: Progress
-) -> dict[str, Any]:
+) -> ProofRow:
     roles, name = Roles.of(recipe.suppress), recipe.suppress
     started = time.perf_counter()
     bundle = fit_bundle(
@@ -133,7 +132,7 @@ def _row(
         np.add.at(table, (of[~test], code[~test]), 1)
         kept[wanted] = float((table.argmax(axis=0)[code[test]] == of[test]).mean())
     stated = claim.later.stated
-    found = ProofRow(
+    return ProofRow(
         extractor,
         row.label,
         seed,
@@ -146,4 +145,3 @@ def _row(
         kept,
         round(seconds, 1),
     )
-    return asdict(found)

@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 
 from withhold.bench.fit_row import bench_key
 from withhold.bench.process_memory import memory_of, need_proc
-from withhold.certificate.bound import plug_in, upper_bound
-from withhold.certificate.tally import Tally
+from withhold.certificate.bound import Tally, plug_in, upper_bound
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.methods import Channel, Journal, get_method, read_config

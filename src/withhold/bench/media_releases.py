@@ -9,10 +9,9 @@ the release.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from withhold import __version__
 from withhold.actions.audit import audit as evaluate
@@ -40,8 +39,8 @@ from withhold.methods import method_names
 from withhold.records.dataset import Dataset
 from withhold.records.readers import Collection, open_media
 from withhold.records.roles import Roles
-from withhold.release import Wishes
 from withhold.release.media_stream import release_media
+from withhold.release.policy import Wishes
 
 ATTACKERS: tuple[Attacker, ...] = (Logistic(), MlpLarge(epochs=24, patience=5))
 PROBE = "logistic"
@@ -136,7 +135,7 @@ def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResul
             key = recipe_key(recipe, row, digest, repr(ATTACKERS), made_from)
             progress.say(f"{spec.shown}: {row.label}")
             make = partial(_row, recipe, row, spec, data, releases, folder, progress)
-            rows.append(MediaRow(**keep_row(row_folder(folder, row.label), key, make)))
+            rows.append(keep_row(row_folder(folder, row.label), key, MediaRow, make))
     return MediaResult(recipe, tuple(rows)).write(output)
 
 
@@ -148,7 +147,7 @@ def _row(
     releases: dict[str, MediaFile],
     folder: Path,
     progress: Progress,
-) -> dict[str, Any]:
+) -> MediaRow:
     roles = row_roles(recipe, row)
     release: Dataset | None = None
     bound: dict[str, float] = {}
@@ -181,19 +180,17 @@ def _row(
         name: next(r.accuracy for r in a.ladder if r.attacker == PROBE and r.accuracy is not None)
         for name, a in found.items()
     }
-    return asdict(
-        MediaRow(
-            row.label,
-            spec.shown,
-            len(before),
-            data.dimension,
-            {name: a.majority for name, a in found.items()},
-            probes,
-            {name: (a.ignorant or a.original).accuracy for name, a in found.items()},
-            {name: a.informed.accuracy for name, a in found.items()},
-            bound,
-            round(seconds, 1),
-        )
+    return MediaRow(
+        row.label,
+        spec.shown,
+        len(before),
+        data.dimension,
+        {name: a.majority for name, a in found.items()},
+        probes,
+        {name: (a.ignorant or a.original).accuracy for name, a in found.items()},
+        {name: a.informed.accuracy for name, a in found.items()},
+        bound,
+        round(seconds, 1),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,8 +103,8 @@ def run_paper_table(recipe: Recipe, output: Path, *, progress: Progress) -> Pape
     frozen = _frozen_models(data, recipe, journal, progress)
     facts = [data.digest(), repr(ATTACKERS)]
     make = partial(_run_row, recipe, data=data, frozen=frozen, journal=journal, progress=progress)
-    rows = cached_rows(recipe, output, facts, make)
-    return PaperTableResult(recipe, tuple(PaperTableRow(**row) for row in rows)).write(output)
+    rows = cached_rows(recipe, output, facts, PaperTableRow, make)
+    return PaperTableResult(recipe, rows).write(output)
 
 
 def _run_row(
@@ -115,7 +115,7 @@ def _run_row(
     frozen: dict[str, FrozenModel],
     journal: Journal,
     progress: Progress,
-) -> dict[str, Any]:
+) -> PaperTableRow:
     progress.say(f"row: {row.label}")
     started = time.monotonic()
     roles = row_roles(recipe, row)
@@ -137,7 +137,7 @@ def _run_row(
     )
     scores = {name: evidence.attributes[name] for name in recipe.measure}
     logits = torch.from_numpy(frozen[roles.suppress[0]].logits(release.part("test").x))
-    found = PaperTableRow(
+    return PaperTableRow(
         row.label,
         {name: a.ignorant.accuracy for name, a in scores.items() if a.ignorant},
         {name: a.informed.accuracy for name, a in scores.items()},
@@ -145,7 +145,6 @@ def _run_row(
         float(prediction_entropy(logits)) / float(np.log(2)),
         round(seconds, 1),
     )
-    return asdict(found)
 
 
 @dataclass(frozen=True, eq=False)

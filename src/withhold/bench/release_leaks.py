@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,12 +79,12 @@ def measure_release_leaks(output: Path, *, progress: Progress) -> ReleaseLeaksRe
     """The whole audit of every leaky release, or resume after an interruption."""
 
     def draw(name: str, seed: int) -> ReleaseLeak:
-        def measure() -> dict[str, Any]:
+        def measure() -> ReleaseLeak:
             progress.say(f"leak in a release: {name}, seed {seed}")
-            return asdict(measure_one(name, LEAKY[name], seed=seed, progress=progress))
+            return measure_one(name, LEAKY[name], seed=seed, progress=progress)
 
         folder = row_folder(output, f"{name} {seed}")
-        return ReleaseLeak(**keep_row(folder, row_key([name, seed]), measure))
+        return keep_row(folder, row_key([name, seed]), ReleaseLeak, measure)
 
     leaks = tuple(tuple(draw(name, seed) for seed in SEEDS) for name in LEAKY)
     with progress.stage("releases without a leak", CONTROLS * 3) as stage:
@@ -96,16 +95,11 @@ def measure_release_leaks(output: Path, *, progress: Progress) -> ReleaseLeaksRe
 
 
 def measure_one(
-    name: str,
-    make: Callable[..., LeakyRelease],
-    *,
-    seed: int,
-    quick: bool = False,
-    progress: Progress | None = None,
+    name: str, make: Callable[..., LeakyRelease], *, seed: int, progress: Progress
 ) -> ReleaseLeak:
     """The audit of one leaky release, as a file."""
     made = make(seed=seed)
-    a = audit_of(made, seed=seed, quick=quick, progress=progress)
+    a = audit_of(made, seed=seed, progress=progress)
     tier = a.tiers[a.worst_tier]
     where = a.column.column if a.worst_tier == "column" and a.column is not None else ""
     return ReleaseLeak(
@@ -123,7 +117,7 @@ def audit_of(
     made: LeakyRelease,
     *,
     seed: int,
-    quick: bool,
+    quick: bool = False,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> AttributeEvidence:

@@ -17,7 +17,7 @@ from withhold.actions.fit import fit_bundle
 from withhold.bench.population import draw_people, draw_population
 from withhold.bundle.bundle import Bundle, describe
 from withhold.bundle.fit_membership import FitMembership
-from withhold.certificate import certify
+from withhold.certificate.certify_bundle import certify
 from withhold.core.errors import UserError
 from withhold.methods.features.codebook.config import CodebookConfig
 from withhold.methods.features.codebook.modifier import Codebook, CodebookModifier

@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
 
 import withhold
 from withhold.audit.attack_plan import FULL
 from withhold.bench.recipe import Recipe, RecipeRow
 from withhold.core.atomic import write_bytes
+
+Row = TypeVar("Row")
 
 
 def row_folder(output: Path, label: str) -> Path:
@@ -43,27 +47,29 @@ def write_once(file: Path, key: str, make: Callable[[], Any]) -> None:
         write_bytes(written, key.encode())
 
 
-def keep_row(folder: Path, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The row found under the same key before; otherwise the one that `make` computes now."""
-    saved = folder / "row.json"
+def keep_row(folder: Path, key: str, kind: type[Row], make: Callable[[], Row]) -> Row:
+    """The row, a dataclass, found under the same key before; otherwise `make` computes it now."""
+    saved, rows = folder / "row.json", TypeAdapter(kind)
 
     def save() -> None:
         found = make()
         folder.mkdir(parents=True, exist_ok=True)
-        write_bytes(saved, json.dumps(found, indent=1).encode() + b"\n")
+        write_bytes(saved, json.dumps(rows.dump_python(found), indent=1).encode() + b"\n")
 
     write_once(saved, key, save)
-    row: dict[str, Any] = json.loads(saved.read_text())
-    return row
+    return rows.validate_python(json.loads(saved.read_text()))
 
 
 def cached_rows(
-    recipe: Recipe,
-    output: Path,
-    facts: Any,
-    make: Callable[[RecipeRow], dict[str, Any]],
-) -> Iterator[dict[str, Any]]:
+    recipe: Recipe, output: Path, facts: Any, kind: type[Row], make: Callable[[RecipeRow], Row]
+) -> tuple[Row, ...]:
     """Every row of a recipe, computed only if its settings or `facts` have changed."""
-    for row in recipe.rows:
-        key = recipe_key(recipe, row, facts)
-        yield keep_row(row_folder(output, row.label), key, partial(make, row))
+    return tuple(
+        keep_row(
+            row_folder(output, row.label),
+            recipe_key(recipe, row, facts),
+            kind,
+            partial(make, row),
+        )
+        for row in recipe.rows
+    )

@@ -22,6 +22,7 @@ from withhold.bench.release_worlds import KINDS, SECRET, ReleaseWorld
 from withhold.bench.result_table import BenchResult, Cells
 from withhold.certificate.linked_bound import linked_rate
 from withhold.core.progress import Progress
+from withhold.records.feasibility import contingency
 from withhold.release.released_dataset import ReleasedDataset, release_dataset
 
 WORLDS = 1000  # of each kind
@@ -144,8 +145,7 @@ def _table(released: ReleasedDataset, world: ReleaseWorld) -> npt.NDArray[np.int
     """Classes by codes, read off the released rows and the original labels: (K, N)."""
     code = np.unique(released.x, axis=0, return_inverse=True)[1].reshape(-1)
     s = world.data.attribute(SECRET).codes[released.original_rows]
-    table = np.zeros((int(s.max()) + 1, int(code.max()) + 1), np.int64)
-    np.add.at(table, (s, code), 1)
+    table = contingency(s, code)
     occurring: npt.NDArray[np.int64] = table[table.sum(axis=1) > 0]
     return occurring
 

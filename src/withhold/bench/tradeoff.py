@@ -6,7 +6,7 @@ are equal up to the first comma form one curve, in the order of the rows.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,14 +76,9 @@ class TradeoffResult(RecipeResult):
     figure = "tradeoff.svg"
 
     @property
-    def points(self) -> tuple[TradeoffPoint, ...]:
-        """The rows of the recipe as points."""
-        return self.rows
-
-    @property
     def floor(self) -> float:
         """What guessing gets of the suppressed attribute."""
-        return min(p.floor for p in self.points)
+        return min(p.floor for p in self.rows)
 
     @property
     def useful(self) -> tuple[str, ...]:
@@ -102,14 +97,14 @@ class TradeoffResult(RecipeResult):
                 "–" if p.codes is None else f"{p.codes}",
                 f"{p.seconds:.0f}",
             ]
-            for p in self.points
+            for p in self.rows
         ]
         return [*header, "codes", "fit s"], lines
 
     @property
     def legend(self) -> str:
         """What the columns mean."""
-        guesses = ", ".join(f"{n} {percent(self.points[0].guess[n])}" for n in self.useful)
+        guesses = ", ".join(f"{n} {percent(self.rows[0].guess[n])}" for n in self.useful)
         return (
             f"In %, test part. attack: the best of {' and '.join(self.attackers)}, retrained on the"
             " release. For a release of finitely many codes it is the worse of two: trained on the"
@@ -122,9 +117,9 @@ class TradeoffResult(RecipeResult):
 
     def to_svg(self) -> str:
         """The figure as a standalone file."""
-        original = next((p.attack for p in self.points if p.method == "identity"), None)
+        original = next((p.attack for p in self.rows if p.method == "identity"), None)
         curves: dict[str, list[TradeoffPoint]] = {}
-        for p in self.points:
+        for p in self.rows:
             curves.setdefault(p.curve, []).append(p)
 
         def curve(label: str, useful: str) -> Curve:
@@ -133,7 +128,7 @@ class TradeoffResult(RecipeResult):
 
         return draw_figure(
             [
-                Panel(n, tuple(curve(label, n) for label in curves), self.points[0].guess[n])
+                Panel(n, tuple(curve(label, n) for label in curves), self.rows[0].guess[n])
                 for n in self.useful
             ],
             title=self.title,
@@ -146,7 +141,7 @@ class TradeoffResult(RecipeResult):
         """All figures, for a program."""
         found = super().to_dict() | {"attackers": self.attackers}
         points = [
-            row | {"curve": p.curve} for row, p in zip(found.pop("rows"), self.points, strict=True)
+            row | {"curve": p.curve} for row, p in zip(found.pop("rows"), self.rows, strict=True)
         ]
         return found | {"points": points}
 
@@ -174,14 +169,14 @@ def run_tradeoff(recipe: Recipe, output: Path, *, progress: Progress) -> Tradeof
     data = public(recipe.data, progress=progress)
     attackers = attackers_for(data, recipe)
     make = partial(_point, recipe, data=data, progress=progress)
-    rows = cached_rows(recipe, output, [data.digest(), repr(attackers)], make)
-    points = tuple(TradeoffPoint(**row) for row in rows)
+    facts = [data.digest(), repr(attackers)]
+    points = cached_rows(recipe, output, facts, TradeoffPoint, make)
     result = TradeoffResult(recipe, points, tuple(a.name for a in attackers))
     write_bytes(output / result.figure, result.to_svg().encode())
     return result.write(output)
 
 
-def _point(recipe: Recipe, row: RecipeRow, *, data: Dataset, progress: Progress) -> dict[str, Any]:
+def _point(recipe: Recipe, row: RecipeRow, *, data: Dataset, progress: Progress) -> TradeoffPoint:
     progress.say(f"point: {row.label}")
     name = suppressed(recipe)
     roles = Roles.of(name, row.preserve)
@@ -195,20 +190,18 @@ def _point(recipe: Recipe, row: RecipeRow, *, data: Dataset, progress: Progress)
     claims = bundle_claims(bundle)
     fitted = found[name].informed.accuracy
     useful = {n: a for n, a in found.items() if n != name}
-    return asdict(
-        TradeoffPoint(
-            row.label,
-            row_method(recipe, row),
-            found[name].floor,
-            fitted if other is None else max(fitted, other),
-            fitted,
-            other,
-            claims[name]["bound"] if name in claims else None,
-            {n: a.informed.accuracy for n, a in useful.items()},
-            {n: a.majority for n, a in useful.items()},
-            codes,
-            round(seconds, 1),
-        )
+    return TradeoffPoint(
+        row.label,
+        row_method(recipe, row),
+        found[name].floor,
+        fitted if other is None else max(fitted, other),
+        fitted,
+        other,
+        claims[name]["bound"] if name in claims else None,
+        {n: a.informed.accuracy for n, a in useful.items()},
+        {n: a.majority for n, a in useful.items()},
+        codes,
+        round(seconds, 1),
     )
 
 

@@ -48,7 +48,7 @@ from withhold.records.roles import Roles
 from withhold.records.samples import RecordKind
 
 if TYPE_CHECKING:
-    from withhold.release import ReleasedDataset
+    from withhold.release.released_dataset import ReleasedDataset
 
 FILES = ("bundle.json", "weights.safetensors", "history.json")
 
@@ -93,11 +93,6 @@ class Bundle:
         return list(self.input["label_columns"])
 
     @property
-    def checked_columns(self) -> list[str]:
-        """Columns of the fitted data that were checked for `tells`."""
-        return list(self.input["checked"])
-
-    @property
     def tells(self) -> dict[str, dict[str, float]]:
         """Columns that reveal a suppressed attribute: {attribute: {column: accuracy}}."""
         return dict(self.input["tells"])
@@ -117,22 +112,20 @@ class Bundle:
         same_order: bool = False,
         progress: Progress | None = None,
     ) -> ReleasedDataset:
-        """The dataset to release; see `withhold.release.release_dataset`.
+        """The dataset to release: what the method made, and columns that reveal nothing.
 
+        `released.left_out` says which columns were left out, and why. `keep` adds columns; the
+        certificate does not cover them. The rows are in a keyed random order unless `same_order`.
         `to` chooses the new class of an attribute that `replace` replaces, e.g.
         `{"gender": "female"}`; by default it is drawn for every record.
         """
         # Imported here: `release` is a later layer than `bundle`.
-        releases = import_module("withhold.release")
-        released: ReleasedDataset = releases.release_dataset(
-            self.directed(to),
-            dataset,
-            keep=keep,
-            drop=drop,
-            keep_labels=keep_labels,
-            same_order=same_order,
-            progress=progress,
+        releases = import_module("withhold.release.released_dataset")
+        wishes = releases.Wishes.of(
+            keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order
         )
+        made = releases.release_dataset(self.directed(to), dataset, wishes, progress=progress)
+        released: ReleasedDataset = made
         return released
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from withhold.core.errors import UserError
 from withhold.core.signature import keyed_digest
-from withhold.records.columns import describe_columns
-from withhold.records.columns.measure_columns import MOST
+from withhold.records.columns.measure_columns import MOST, describe_columns
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 from withhold.records.tables import RECORD

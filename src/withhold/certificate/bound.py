@@ -46,6 +46,28 @@ class Bound:
     by: By
 
 
+class Tally:
+    """table[s, j] = sum_i weight_i 1[S_i = s, J_i = j]: (K, N), float64.
+
+    The draws J_i are counted, not the probabilities W(j | X_i): equal records share one keyed
+    draw, so the channel that leaves is the one that the key fixed.
+    """
+
+    def __init__(self, classes: int, codes: int) -> None:
+        self.table: Table = np.zeros((classes, codes))
+
+    def add(
+        self,
+        drawn: npt.NDArray[np.int64],
+        classes: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.float64] | None = None,
+    ) -> None:
+        """Records with codes (n,) and classes (n,); those of class -1 are left out."""
+        known = classes >= 0
+        amount = 1.0 if weights is None else weights[known]
+        np.add.at(self.table, (classes[known], drawn[known]), amount)
+
+
 def plug_in(table: Table, units: int) -> float:
     """B^ = sum_j max_s P^(j, s) from summed probabilities, (K, N)."""
     return float(min(table.max(axis=0).sum() / units, 1.0))

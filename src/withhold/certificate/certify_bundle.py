@@ -9,23 +9,23 @@ import numpy.typing as npt
 
 from withhold import __version__
 from withhold.bundle.bundle import Bundle
-from withhold.certificate.bound import Table, plug_in, upper_bound
+from withhold.certificate.bound import Table, Tally, plug_in, upper_bound
 from withhold.certificate.certifiable_records import held_out
 from withhold.certificate.claim_wording import ASSUMPTIONS
 from withhold.certificate.claims import (
     AttributeClaim,
+    Behind,
     Certificate,
     CertifiedData,
     GroupClaim,
+    Lift,
     LinkedClaim,
     NoGroupClaim,
 )
 from withhold.certificate.code_digests import digests
-from withhold.certificate.group_units import Groups, NoGroups, groups_of
+from withhold.certificate.group_units import Groups, groups_of
 from withhold.certificate.linked_bound import SIZES, bound_of, linked_rate
-from withhold.certificate.tally import Tally
 from withhold.certificate.targets import JOINT, single, together
-from withhold.certificate.worst_codes import fewest_behind, worst_lift
 from withhold.core.errors import UserError, did_you_mean
 from withhold.core.progress import Progress, Silent
 from withhold.methods import Channel
@@ -35,6 +35,7 @@ from withhold.records.feasibility import guess_rate
 
 IntArray = npt.NDArray[np.int64]
 ROWS = 4096  # records at once
+LEAST = 5.0  # records expected on a code before its lift is more than chance
 
 
 def certify(
@@ -96,17 +97,17 @@ def certify(
 
 
 class _Count:
-    """One attribute on its way: its tables by record and, where groups are units, by group."""
+    """One attribute on its way: its tables by record and, if groups are units, by group."""
 
-    def __init__(self, attribute: Attribute, groups: Groups | NoGroups, codes: int) -> None:
+    def __init__(self, attribute: Attribute, groups: Groups | NoGroupClaim, codes: int) -> None:
         self.attribute, self.groups = attribute, groups
         self.records = Tally(len(attribute.classes), codes)
-        self.people = None if isinstance(groups, NoGroups) else Tally(len(attribute.classes), codes)
+        self.people = Tally(len(attribute.classes), codes)
 
     def add(self, drawn: IntArray, rows: IntArray) -> None:
         classes = self.attribute.codes[rows]
         self.records.add(drawn, classes)
-        if self.people is not None and isinstance(self.groups, Groups):
+        if isinstance(self.groups, Groups):
             self.people.add(drawn, classes, self.groups.weights[rows])
 
 
@@ -168,9 +169,8 @@ def _linked(table: Table, single: float, confidence: float) -> dict[str, LinkedC
 
 def _group_claim(count: _Count, confidence: float) -> GroupClaim | NoGroupClaim:
     groups = count.groups
-    if isinstance(groups, NoGroups):
-        return NoGroupClaim(reason=groups.reason, records_apply=groups.records_apply)
-    assert count.people is not None
+    if isinstance(groups, NoGroupClaim):
+        return groups
     table, units = count.people.table, groups.count
     found = plug_in(table, units)
     bound = upper_bound(found, units, confidence)
@@ -183,6 +183,36 @@ def _group_claim(count: _Count, confidence: float) -> GroupClaim | NoGroupClaim:
         bound=bound.value,
         by=bound.by,
     )
+
+
+def worst_lift(table: Table, classes: tuple[str, ...]) -> Lift:
+    """max_{j,s} P(s | j) / P(s), over codes with `LEAST` expected records.
+
+    If no code has that many, over the codes with the most.
+    """
+    share, counts = table.sum(axis=0), table.sum(axis=1)
+    often = share >= min(LEAST, float(share.max()))
+    there = counts > 0
+    lift = np.zeros_like(table)
+    np.divide(table, np.outer(counts, share), out=lift, where=np.outer(there, often))
+    s, j = np.unravel_index(int(lift.argmax()), lift.shape)
+    return Lift(
+        code=int(j),
+        of=classes[int(s)],
+        lift=float(lift[s, j] * counts.sum()),
+        share=float(share[j] / counts.sum()),
+    )
+
+
+def fewest_behind(draws: IntArray, sources: IntArray, of: str) -> tuple[Behind, int]:
+    """The used code with the fewest distinct sources, and how many codes were used.
+
+    draws and sources are (n,): the code of each record, and whose it is.
+    """
+    pairs = np.unique(np.stack([draws, sources], axis=1), axis=0)
+    codes, counts = np.unique(pairs[:, 0], return_counts=True)
+    least = int(counts.argmin())
+    return Behind(code=int(codes[least]), number=int(counts[least]), of=of), len(codes)
 
 
 def _channel(bundle: Bundle) -> Channel:

@@ -29,8 +29,11 @@ ASSUMPTIONS = (
 
 def headline(certificate: Certificate) -> str:
     """One sentence about the attribute whose bound is furthest above guessing."""
-    name = max(certificate.attributes, key=lambda n: _gap(certificate.attributes[n]))
-    others = len(certificate.attributes) - 1
+    above = {
+        name: (1.0 if a.stated is None else a.stated) - a.majority
+        for name, a in certificate.attributes.items()
+    }
+    name, others = max(above, key=above.__getitem__), len(above) - 1
     rest = f"; {others} more in the certificate" if others else ""
     return f"certificate: {sentence(name, certificate.attributes[name])}{rest}"
 
@@ -46,16 +49,8 @@ def sentence(name: str, a: AttributeClaim) -> str:
     return (
         f"no attacker reads '{name}' from one record in more than {at_most(a.stated)} % of cases"
         f" (confidence {100 * a.confidence:g} %, {a.stated_units}; majority"
-        f" {_percent(a.majority)})"
+        f" {100 * a.majority:.1f} %)"
     )
-
-
-def _gap(a: AttributeClaim) -> float:
-    return (1.0 if a.stated is None else a.stated) - a.majority
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def at_most(bound: float) -> str:

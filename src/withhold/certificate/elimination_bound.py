@@ -35,13 +35,13 @@ _SEED = 0xE1
 _CELLS = 20_000_000  # drawn in all
 
 
-def known_bounds(counts: Table, *, seed: int = 0) -> dict[str, float]:
+def known_bounds(counts: Table) -> dict[str, float]:
     """The bound for each share of known labels: (K, N) counts -> fractions."""
-    found = {share: known_bound(counts, float(share), seed=seed) for share in SHARES}
+    found = {share: known_bound(counts, float(share)) for share in SHARES}
     return {**found, ALL_BUT_ONE: 1.0}
 
 
-def known_bound(counts: Table, share: float, *, seed: int = 0) -> float:
+def known_bound(counts: Table, share: float) -> float:
     """E sum_j max_s (c_sj - T_sj) / U over random sets of labelled rows; U rows are left.
 
     Swapping one labelled row moves the sum by at most one, so the mean of M draws exceeds its
@@ -52,7 +52,7 @@ def known_bound(counts: Table, share: float, *, seed: int = 0) -> float:
     left = n - round(share * n)
     if left < 1:
         return 1.0
-    rng = np.random.default_rng([_SEED, seed, round(1000 * share)])
+    rng = np.random.default_rng([_SEED, 0, round(1000 * share)])
     number = int(np.clip(_CELLS // whole.size, 4, 200))
     total = 0
     for _ in range(number):
@@ -61,10 +61,10 @@ def known_bound(counts: Table, share: float, *, seed: int = 0) -> float:
     return min(total / (number * left) + margin, 1.0)
 
 
-def measured_rates(counts: Table, *, seed: int = 0) -> dict[str, float]:
+def measured_rates(counts: Table) -> dict[str, float]:
     """What an attacker without the table reads, for each share of known labels."""
     whole: IntArray = np.rint(counts).astype(np.int64)
-    rng = np.random.default_rng([_SEED, seed])
+    rng = np.random.default_rng([_SEED, 0])
     found = {share: _sampled(whole, float(share), rng) for share in SHARES}
     return {**found, ALL_BUT_ONE: leave_one_out(whole)}
 

@@ -40,10 +40,8 @@ class ReleaseTally:
     preserved value, and does not grow with the rows.
     """
 
-    def __init__(
-        self, *, codes: int, suppress: Sequence[str], preserve: Sequence[str] = ()
-    ) -> None:
-        self.codes, self.suppress, self.preserve = codes, tuple(suppress), tuple(preserve)
+    def __init__(self, *, suppress: Sequence[str], preserve: Sequence[str] = ()) -> None:
+        self.suppress, self.preserve = tuple(suppress), tuple(preserve)
         self.reasons: dict[str, str] = {}
         self._tables: dict[str, _Table] = {}
         self._labelled: dict[str, _Table] = {}  # rows of several labels, as if without any

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.bundle.bundle import Bundle
+from withhold.certificate.claims import NoGroupClaim
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 
@@ -26,33 +27,21 @@ class Groups:
     weights: npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class NoGroups:
-    """Why groups cannot be counted, and whether to state the bound by record instead."""
-
-    reason: str
-    records_apply: bool
-
-
-def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | NoGroups:
+def groups_of(held: Dataset, attribute: Attribute, bundle: Bundle) -> Groups | NoGroupClaim:
     """The groups as units, or the reason why they cannot be units."""
     if held.group is None:
-        return NoGroups("no group was named; name the column with --group", True)
-    reason = _no_groups(held, bundle)
-    if reason is not None:
-        codes = held.group_codes
-        known = attribute.codes >= 0
-        # If the class is the person, the question is about records of these very people.
-        person = codes is not None and _alone(attribute.codes[known], codes[known])
-        return NoGroups(reason, person)
+        return NoGroupClaim(reason="no group was named; name the column with --group")
     codes, known = held.group_codes, attribute.codes >= 0
     assert codes is not None
-    assert held.group is not None
-    if _alone(attribute.codes[known], codes[known]):
-        return NoGroups(
-            f"every class of '{attribute.name}' is in one '{held.group}' only, so these records say"
-            f" nothing about a new '{held.group}'",
-            True,
+    person = _alone(attribute.codes[known], codes[known])
+    reason = _no_groups(held, bundle)
+    if reason is not None:
+        # If the class is the person, the question is about records of these very people.
+        return NoGroupClaim(reason=reason, records_apply=person)
+    if person:
+        return NoGroupClaim(
+            reason=f"every class of '{attribute.name}' is in one '{held.group}' only, so these"
+            f" records say nothing about a new '{held.group}'"
         )
     sizes = np.bincount(codes[known], minlength=int(codes.max(initial=0)) + 1)
     weights = np.where(known, 1 / np.maximum(sizes[codes], 1), 0.0)

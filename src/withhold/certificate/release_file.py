@@ -14,6 +14,7 @@ from withhold.core.errors import UserError
 from withhold.core.safe_read import read_json
 
 SCHEMA = 2
+_COUNTED = "the labels of the rows that leave were counted one by one"
 
 ASSUMPTIONS = (
     "The figures under 'release' are exact counts of the rows of this release. They hold for every"
@@ -106,15 +107,6 @@ def attribute_claims(
             made[name] = AttributeClaims(
                 release=claims.get(name),
                 later=None if of_bundle is None else AttributeClaim.model_validate(of_bundle),
-                reason=_reason(name, claims, reasons),
+                reason=None if name in claims else reasons.get(name, _COUNTED),
             )
     return made
-
-
-def _reason(
-    name: str, claims: Mapping[str, ReleaseClaim], reasons: Mapping[str, str]
-) -> str | None:
-    """Why there is no claim about the rows that leave."""
-    if name in claims:
-        return None
-    return reasons.get(name, "the labels of the rows that leave were counted one by one")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from withhold.cli.help import AUDIT, DATA, MEDIA, PROOF, ROLES
+from withhold.cli.help import AUDIT, DATA, MEDIA, PROOF, ROLES, option
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -50,103 +50,77 @@ def audit(
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder for audit.json and report.html."),
+        Path | None, option("Folder for audit.json and report.html.", None, "--output", "-o")
     ] = None,
     suppress: Annotated[
-        str,
-        typer.Option(
-            help="Attributes that nobody should be able to infer, comma-separated.",
-            rich_help_panel=ROLES,
-        ),
+        str, option("Attributes that nobody should be able to infer, comma-separated.", ROLES)
     ] = "",
     preserve: Preserve = "",
     joint: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Attributes to infer together, as A,B. Repeatable.", rich_help_panel=AUDIT
-        ),
+        list[str] | None, option("Attributes to infer together, as A,B. Repeatable.", AUDIT)
     ] = None,
     fail_if: Annotated[
         str | None,
-        typer.Option(
-            help="Exit with code 3 if one of these conditions holds, e.g."
+        option(
+            "Exit with code 3 if one of these conditions holds, e.g."
             ' "speaker>floor+2; digit<95" (in percentage points). The strongest tier counts, unless'
             " you write NAME@TIER or NAME@certificate.",
-            rich_help_panel=PROOF,
+            PROOF,
         ),
     ] = None,
     certificate: Annotated[
         Path | None,
-        typer.Option(
-            help="The certificate of the release: NAME.certificate.json beside it, the output of"
+        option(
+            "The certificate of the release: NAME.certificate.json beside it, the output of"
             " withhold certify, or a bundle.",
-            rich_help_panel=PROOF,
+            PROOF,
         ),
     ] = None,
     key: Annotated[
-        Path | None,
-        typer.Option(
-            help="The owner's key, to check the signature of the certificate.",
-            rich_help_panel=PROOF,
-        ),
+        Path | None, option("The owner's key, to check the signature of the certificate.", PROOF)
     ] = None,
     again: Annotated[
-        list[Path] | None,
-        typer.Option(help="Another draw of the same release. Repeatable.", rich_help_panel=AUDIT),
+        list[Path] | None, option("Another draw of the same release. Repeatable.", AUDIT)
     ] = None,
     quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            help="A weaker audit: fewer attackers on fewer records.",
-            rich_help_panel=AUDIT,
-        ),
+        bool, option("A weaker audit: fewer attackers on fewer records.", AUDIT, "--quick")
     ] = False,
     id_column: Annotated[
-        str | None,
-        typer.Option(
-            "--id", help="The column that identifies a record in both files.", rich_help_panel=AUDIT
-        ),
+        str | None, option("The column that identifies a record in both files.", AUDIT, "--id")
     ] = None,
     same_order: Annotated[
         bool,
-        typer.Option(
+        option(
+            "You confirm that both files have their records in the same order.",
+            AUDIT,
             "--same-order",
-            help="You confirm that both files have their records in the same order.",
-            rich_help_panel=AUDIT,
         ),
     ] = False,
     rows: Annotated[
         Path | None,
-        typer.Option(
-            help="The list of which row became which, from withhold transform. By default"
+        option(
+            "The list of which row became which, from withhold transform. By default"
             " RELEASE.rows.csv beside the release.",
-            rich_help_panel=AUDIT,
+            AUDIT,
         ),
     ] = None,
     average: Annotated[
         str | None,
-        typer.Option(
-            help="Average the predictions over all records with the same value in this column.",
-            rich_help_panel=AUDIT,
+        option(
+            "Average the predictions over all records with the same value in this column.", AUDIT
         ),
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(
-            help="YAML file with any of suppress, preserve, joint, fail_if, quick, seed, id, group,"
+        option(
+            "YAML file with any of suppress, preserve, joint, fail_if, quick, seed, id, group,"
             " average, certificate.",
-            rich_help_panel=AUDIT,
+            AUDIT,
         ),
     ] = None,
     features: Features = "x",
     release_features: Annotated[
-        str | None,
-        typer.Option(
-            help="Feature columns of the release, if they differ from --features.",
-            rich_help_panel=DATA,
-        ),
+        str | None, option("Feature columns of the release, if they differ from --features.", DATA)
     ] = None,
     group: Group = None,
     exclude: Exclude = None,
@@ -154,9 +128,8 @@ def audit(
     test: Test = None,
     extractor: Annotated[
         str | None,
-        typer.Option(
-            help="How to make features from media; withhold extract --list shows the choices.",
-            rich_help_panel=MEDIA,
+        option(
+            "How to make features from media; withhold extract --list shows the choices.", MEDIA
         ),
     ] = None,
     weights: Weights = None,
@@ -167,8 +140,7 @@ def audit(
     names: Names = None,
     allow_outside: AllowOutside = False,
     seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of all random choices (default: 0).", min=0, rich_help_panel=AUDIT),
+        int | None, option("Seed of all random choices (default: 0).", AUDIT, min=0)
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,

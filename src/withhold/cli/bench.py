@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from withhold.cli.help import option
 from withhold.cli.options import Json, Quiet, choose_progress, print_json
 
 
@@ -18,8 +19,7 @@ def bench(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder for the results (default: out/RECIPE)."),
+        Path | None, option("Folder for the results (default: out/RECIPE).", None, "--output", "-o")
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from withhold.cli.help import DATA
+from withhold.cli.help import DATA, option
 from withhold.cli.options import (
     Exclude,
     Group,
@@ -20,9 +20,10 @@ from withhold.cli.options import (
     print_json,
     reading,
 )
+from withhold.core.terminal import printable
 
 if TYPE_CHECKING:
-    from withhold.certificate import AttributeClaim, Certificate
+    from withhold.certificate.claims import AttributeClaim, Certificate
 
 
 def certify(
@@ -34,11 +35,10 @@ def certify(
             metavar="DATA",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Certificate to write (JSON).")],
-    confidence: Annotated[float, typer.Option(help="Confidence of the bound, 0 to 1.")] = 0.95,
+    output: Annotated[Path, option("Certificate to write (JSON).", None, "--output", "-o")],
+    confidence: Annotated[float, option("Confidence of the bound, 0 to 1.")] = 0.95,
     features: Annotated[
-        str | None,
-        typer.Option(help="Feature columns, if they differ from the fit.", rich_help_panel=DATA),
+        str | None, option("Feature columns, if they differ from the fit.", DATA)
     ] = None,
     group: Group = None,
     exclude: Exclude = None,
@@ -87,19 +87,19 @@ def _tell(found: Certificate) -> None:
     for header in [*headers, *(f"of {r}" for r in sizes)]:
         table.add_column(header, justify="right", no_wrap=True)
     for name, a in found.attributes.items():
-        table.add_row(escape(_plain(name)), *_cells(a))
+        table.add_row(escape(printable(name)), *_cells(a))
     console = Console()
     console.print()
     console.print(table)
     console.print()
     for line in _lines(found):
         whole = not console.is_terminal
-        console.print(_plain(line), highlight=False, markup=False, soft_wrap=whole)
+        console.print(printable(line), highlight=False, markup=False, soft_wrap=whole)
 
 
 def _cells(a: AttributeClaim) -> list[str]:
-    from withhold.certificate import NoGroupClaim
     from withhold.certificate.claim_wording import at_most
+    from withhold.certificate.claims import NoGroupClaim
 
     people = "–" if isinstance(a.groups, NoGroupClaim) else at_most(a.groups.bound)
     linked = [at_most(claim.bound) for claim in a.linked.values()]
@@ -107,7 +107,8 @@ def _cells(a: AttributeClaim) -> list[str]:
 
 
 def _lines(found: Certificate) -> list[str]:
-    from withhold.certificate import NoGroupClaim, sentence
+    from withhold.certificate.claim_wording import sentence
+    from withhold.certificate.claims import NoGroupClaim
 
     lines = [
         "in % of cases: how often any attacker, however strong, is right at most; from one record,"
@@ -133,8 +134,3 @@ def _lines(found: Certificate) -> list[str]:
 
 def _points(share: float) -> str:
     return f"{100 * share:.1f}"
-
-
-def _plain(text: str) -> str:
-    """Replace control characters: names come from files and must not control the terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from withhold.cli.help import option
 from withhold.cli.options import Json, Quiet, choose_progress, print_json
 from withhold.core.errors import UserError
 
@@ -20,7 +21,7 @@ MASS = {
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+    output: Annotated[Path, option("Folder for the results.", None, "--output", "-o")] = Path(
         "demo"
     ),
     quiet: Quiet = False,

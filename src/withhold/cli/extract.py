@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from withhold.cli.help import MEDIA
+from withhold.cli.help import MEDIA, option
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -39,13 +39,10 @@ def extract(
             metavar="MEDIA",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Dataset to write.")],
+    output: Annotated[Path, option("Dataset to write.", None, "--output", "-o")],
     extractor: Annotated[
         str | None,
-        typer.Option(
-            help="How to make features; --list shows the choices (default: logmel).",
-            rich_help_panel=MEDIA,
-        ),
+        option("How to make features; --list shows the choices (default: logmel).", MEDIA),
     ] = None,
     list_: Annotated[
         bool,
@@ -53,12 +50,7 @@ def extract(
     ] = False,
     weights: Weights = None,
     download: Annotated[
-        bool,
-        typer.Option(
-            "--download",
-            help="Allow downloading weights from the model hub.",
-            rich_help_panel=MEDIA,
-        ),
+        bool, option("Allow downloading weights from the model hub.", MEDIA, "--download")
     ] = False,
     settings: Set = None,
     pattern: Pattern = None,
@@ -68,31 +60,17 @@ def extract(
     allow_outside: AllowOutside = False,
     test: Test = None,
     like: Annotated[
-        Path | None,
-        typer.Option(
-            help="Use the same extractor and statistics as this dataset.", rich_help_panel=MEDIA
-        ),
+        Path | None, option("Use the same extractor and statistics as this dataset.", MEDIA)
     ] = None,
     clips: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of windows per video, equally spaced.", min=1, rich_help_panel=MEDIA
-        ),
+        int | None, option("Number of windows per video, equally spaced.", MEDIA, min=1)
     ] = None,
     annotations: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON file with labels for parts of videos; each part becomes one window.",
-            rich_help_panel=MEDIA,
-        ),
+        option("JSON file with labels for parts of videos; each part becomes one window.", MEDIA),
     ] = None,
     strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Stop with an error at the first file that cannot be used.",
-            rich_help_panel=MEDIA,
-        ),
+        bool, option("Stop with an error at the first file that cannot be used.", MEDIA, "--strict")
     ] = False,
     quiet: Quiet = False,
     as_json: Json = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from withhold.cli.help import METHOD
+from withhold.cli.help import METHOD, option
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -36,39 +36,30 @@ from withhold.core.terminal import wrapped
 
 def fit(
     data: DataOrMedia,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Bundle to write (a folder).")],
+    output: Annotated[Path, option("Bundle to write (a folder).", None, "--output", "-o")],
     suppress: Suppress,
     preserve: Preserve = "",
-    method: Annotated[
-        str, typer.Option(help="The method that learns the modifier.", rich_help_panel=METHOD)
-    ] = "codebook",
-    config: Annotated[
-        Path | None,
-        typer.Option(help="YAML file with settings of the method.", rich_help_panel=METHOD),
-    ] = None,
-    preset: Annotated[
-        str | None, typer.Option(help="Settings of a paper, by name.", rich_help_panel=METHOD)
-    ] = None,
+    method: Annotated[str, option("The method that learns the modifier.", METHOD)] = "codebook",
+    config: Annotated[Path | None, option("YAML file with settings of the method.", METHOD)] = None,
+    preset: Annotated[str | None, option("Settings of a paper, by name.", METHOD)] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "A setting of the method, as NAME=VALUE. Repeatable; it overrides --config.",
+            METHOD,
             "--set",
-            help="A setting of the method, as NAME=VALUE. Repeatable; it overrides --config.",
-            rich_help_panel=METHOD,
         ),
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(
-            help='How much may leak (method codebook), e.g. "speaker<=floor+1; age<=0.2 bits".',
-            rich_help_panel=METHOD,
+        option(
+            'How much may leak (method codebook), e.g. "speaker<=floor+1; age<=0.2 bits".', METHOD
         ),
     ] = None,
     raw: Annotated[
         Path | None,
-        typer.Option(
-            help="The media that the features came from, for augmentations of the raw media.",
-            rich_help_panel=METHOD,
+        option(
+            "The media that the features came from, for augmentations of the raw media.", METHOD
         ),
     ] = None,
     features: Features = "x",
@@ -83,17 +74,15 @@ def fit(
     seed: Seed = 0,
     key: Annotated[
         Path | None,
-        typer.Option(
-            help="File with the secret key (32 bytes, or 64 hexadecimal digits). By default a new"
+        option(
+            "File with the secret key (32 bytes, or 64 hexadecimal digits). By default a new"
             " random key. The same key, data, settings and seed give the same bundle."
         ),
     ] = None,
     new_key: Annotated[
-        Path | None, typer.Option(help="Make a new key, write it to this file, and use it.")
+        Path | None, option("Make a new key, write it to this file, and use it.")
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an existing bundle.")
-    ] = False,
+    overwrite: Annotated[bool, option("Replace an existing bundle.", None, "--overwrite")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -1,9 +1,10 @@
-"""The help of a command, with its options in groups."""
+"""Options of a command, and its help, with the options in groups."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperOption
 
 ROLES = "Roles"
@@ -14,6 +15,11 @@ METHOD = "The method"
 AUDIT = "The audit"
 PROOF = "Proof and gate"
 _LAST = "Other options"
+
+
+def option(help: str, group: str | None = None, *flags: str, min: int | None = None) -> Any:
+    """An option in a group of the help; without flags it is named like its parameter."""
+    return typer.Option(*flags, help=help, rich_help_panel=group, min=min)
 
 
 class GroupedCommand(TyperCommand):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from withhold.cli.options import (
@@ -64,14 +65,13 @@ def _print(found: Inspection) -> None:
     from rich.table import Table
 
     console = Console()
+    say = partial(console.print, highlight=False, markup=False)
     had = found.feasibility
     parts = [f"{n:,} {part}" for part, n in (found.split or {}).items() if n]
-    console.print(
+    say(
         f"{found.name}: {found.records:,} records of {found.features:,} features"
         + (f", {found.groups:,} groups" if found.groups else "")
-        + (f"; {', '.join(parts)}" if parts else "; no split column"),
-        highlight=False,
-        markup=False,
+        + (f"; {', '.join(parts)}" if parts else "; no split column")
     )
     table = Table("attribute", "kind", "classes", "missing", "majority", "entropy")
     for column in table.columns[2:]:
@@ -82,24 +82,20 @@ def _print(found: Inspection) -> None:
         table.add_row(escape(name), a.kind, *numbers)
     console.print(table)
     for why in found.no_labels.values():
-        console.print(f"not a label: {why}", highlight=False, markup=False, style="dim")
+        say(f"not a label: {why}", style="dim")
     _print_pairs(console, had)
     for name, value in had.floor.items():
-        console.print(
+        say(
             f"suppress {name}: floor {100 * value:.1f} % (guessing from the preserved labels;"
-            f" always naming the most common class gets {100 * had.majority[name]:.1f} %)",
-            highlight=False,
-            markup=False,
+            f" always naming the most common class gets {100 * had.majority[name]:.1f} %)"
         )
     for name, value in had.ceiling.items():
-        console.print(
+        say(
             f"preserve {name}: ceiling {100 * value:.1f} % (the most that a release can keep if"
-            " it reveals nothing about the suppressed attributes)",
-            highlight=False,
-            markup=False,
+            " it reveals nothing about the suppressed attributes)"
         )
     for warning in had.warnings:
-        console.print(f"warning: {warning}", highlight=False, markup=False, style="yellow")
+        say(f"warning: {warning}", style="yellow")
 
 
 def _print_pairs(console: Any, found: Feasibility) -> None:

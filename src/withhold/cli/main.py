@@ -15,10 +15,17 @@ from typing import Any
 import typer
 
 from withhold import __version__
-from withhold.cli import audit, bench, certify, demo, extract, fit, inspect, transform
+from withhold.cli.audit import audit
+from withhold.cli.bench import bench
+from withhold.cli.certify import certify
+from withhold.cli.demo import demo
+from withhold.cli.extract import extract
+from withhold.cli.fit import fit
 from withhold.cli.help import GroupedCommand
+from withhold.cli.inspect import inspect
+from withhold.cli.transform import transform
 from withhold.core.errors import UserError
-from withhold.core.terminal import wrapped
+from withhold.core.terminal import printable, wrapped
 
 app = typer.Typer(
     name="withhold",
@@ -48,15 +55,8 @@ def _main(
         typer.echo(context.get_help())
 
 
-app.command("demo", cls=GroupedCommand)(demo.demo)
-app.command("inspect", cls=GroupedCommand)(inspect.inspect)
-app.command("extract", cls=GroupedCommand)(extract.extract)
-app.command("fit", cls=GroupedCommand)(fit.fit)
-app.command("transform", cls=GroupedCommand)(transform.transform)
-app.command("certify", cls=GroupedCommand)(certify.certify)
-app.command("audit", cls=GroupedCommand)(audit.audit)
-app.command("bench", cls=GroupedCommand)(bench.bench)
-
+for _command in (demo, inspect, extract, fit, transform, certify, audit, bench):
+    app.command(cls=GroupedCommand)(_command)
 
 INTERRUPTED = 130
 NO_MEMORY = "not enough memory; use fewer records or features, or a smaller network"
@@ -139,11 +139,7 @@ def _interrupted() -> int:
 
 
 def _mistake(message: str) -> int:
-    # Names come from files: they must not control the terminal, or fill it.
-    shown = "".join(
-        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}"
-        for c in " ".join(message.split())[:4000]
-    )
+    shown = printable(" ".join(message.split())[:4000])  # a name from a file must not fill it
     print(wrapped(f"error: {shown}", sys.stderr), file=sys.stderr)
     return 2
 

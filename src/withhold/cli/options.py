@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from withhold.cli.help import DATA, MEDIA, ROLES
+from withhold.cli.help import DATA, MEDIA, ROLES, option
 from withhold.core.errors import UserError
 from withhold.core.progress import Bars, Lines, Progress, Silent
 
@@ -23,97 +22,63 @@ DataOrMedia = Annotated[
 ]
 Features = Annotated[
     str,
-    typer.Option(
-        help="The list column with the features, or names and patterns of numeric columns"
-        ' ("f_*,age").',
-        rich_help_panel=DATA,
+    option(
+        'The list column with the features, or names and patterns of numeric columns ("f_*,age").',
+        DATA,
     ),
 ]
-Group = Annotated[
-    str | None,
-    typer.Option(help="The column that names the person or source.", rich_help_panel=DATA),
-]
-Exclude = Annotated[
-    str | None,
-    typer.Option(help="Columns that are not attributes, comma-separated.", rich_help_panel=DATA),
-]
+Group = Annotated[str | None, option("The column that names the person or source.", DATA)]
+Exclude = Annotated[str | None, option("Columns that are not attributes, comma-separated.", DATA)]
 MultiLabel = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "An attribute made of several binary columns, as NAME=COLUMN,COLUMN,…. Repeatable.",
+        DATA,
         "--multilabel",
-        help="An attribute made of several binary columns, as NAME=COLUMN,COLUMN,…. Repeatable.",
-        rich_help_panel=DATA,
     ),
 ]
-Suppress = Annotated[
-    str, typer.Option(help="Attributes to suppress, comma-separated.", rich_help_panel=ROLES)
-]
-Preserve = Annotated[
-    str, typer.Option(help="Attributes to preserve, comma-separated.", rich_help_panel=ROLES)
-]
+Suppress = Annotated[str, option("Attributes to suppress, comma-separated.", ROLES)]
+Preserve = Annotated[str, option("Attributes to preserve, comma-separated.", ROLES)]
 Test = Annotated[
     str | None,
-    typer.Option(
-        help='Use the records that meet this condition as test part, e.g. "take>=30".',
-        rich_help_panel=DATA,
-    ),
+    option('Use the records that meet this condition as test part, e.g. "take>=30".', DATA),
 ]
 Pattern = Annotated[
-    str | None,
-    typer.Option(
-        help='How file names contain labels, e.g. "{age}_{gender}_*.jpg".',
-        rich_help_panel=MEDIA,
-    ),
+    str | None, option('How file names contain labels, e.g. "{age}_{gender}_*.jpg".', MEDIA)
 ]
 Column = Annotated[
-    str | None,
-    typer.Option(
-        help="The column of a table with the media or their paths.", rich_help_panel=MEDIA
-    ),
+    str | None, option("The column of a table with the media or their paths.", MEDIA)
 ]
 Key = Annotated[
     Path | None,
-    typer.Option("--key", help="Your copy of the key. A bundle with another key is refused."),
+    option("Your copy of the key. A bundle with another key is refused.", None, "--key"),
 ]
 Rate = Annotated[
-    int | None,
-    typer.Option(
-        help="Sample rate in Hz of raw sound without a header.", min=1, rich_help_panel=MEDIA
-    ),
+    int | None, option("Sample rate in Hz of raw sound without a header.", MEDIA, min=1)
 ]
 Names = Annotated[
     Path | None,
-    typer.Option(
-        help="The list of original file names that a release wrote beside its folder.",
-        rich_help_panel=MEDIA,
-    ),
+    option("The list of original file names that a release wrote beside its folder.", MEDIA),
 ]
 AllowOutside = Annotated[
     bool,
-    typer.Option(
+    option(
+        "Allow paths and links that lead outside the folder of the data, if you trust it.",
+        MEDIA,
         "--allow-outside",
-        help="Allow paths and links that lead outside the folder of the data, if you trust it.",
-        rich_help_panel=MEDIA,
     ),
 ]
 Weights = Annotated[
     str | None,
-    typer.Option(
-        help="Weights of the extractor: a file, a folder, or a name on the model hub.",
-        rich_help_panel=MEDIA,
-    ),
+    option("Weights of the extractor: a file, a folder, or a name on the model hub.", MEDIA),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        help="A setting of the extractor, as NAME=VALUE. Repeatable.",
-        rich_help_panel=MEDIA,
-    ),
+    option("A setting of the extractor, as NAME=VALUE. Repeatable.", MEDIA, "--set"),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all random choices.", min=0)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Seed = Annotated[int, option("Seed of all random choices.", min=0)]
+Quiet = Annotated[bool, option("Print no progress and no notes.", None, "--quiet", "-q")]
+Json = Annotated[bool, option("Print the result as JSON.", None, "--json")]
 
 
 def choose_progress(quiet: bool) -> Progress:
@@ -137,21 +102,21 @@ def reading(
         features=features,
         group=group,
         exclude=tuple(c.strip() for c in (exclude or "").split(",") if c.strip()),
-        multilabel={name: tuple(labels) for name, labels in _multilabel(multilabel).items()},
+        multilabel=_multilabel(multilabel),
         test=test,
     )
 
 
-def _multilabel(options: list[str] | None) -> Mapping[str, list[str]]:
+def _multilabel(options: list[str] | None) -> dict[str, tuple[str, ...]]:
     out = {}
-    for option in options or []:
-        name, equals, columns = option.partition("=")
+    for given in options or []:
+        name, equals, columns = given.partition("=")
         name, labels = name.strip(), [c.strip() for c in columns.split(",") if c.strip()]
         if not equals or not name or not labels:
-            raise UserError(f"--multilabel '{option}' is not NAME=COLUMN,COLUMN,…")
+            raise UserError(f"--multilabel '{given}' is not NAME=COLUMN,COLUMN,…")
         if name in out:
             raise UserError(f"--multilabel names '{name}' twice; give all its columns at once")
-        out[name] = labels
+        out[name] = tuple(labels)
     return out
 
 

@@ -10,7 +10,9 @@ import typer
 from withhold.core.terminal import wrapped
 
 if TYPE_CHECKING:
-    from withhold.release import Written
+    from pathlib import Path
+
+    from withhold.release.release_files import Written
 
 
 def said(written: Written) -> dict[str, Any]:
@@ -20,8 +22,8 @@ def said(written: Written) -> dict[str, Any]:
     if written.kind != "features":
         media = {
             "skipped": len(written.skipped),
-            "left_out": None if written.left_out is None else str(written.left_out),
-            "names": None if written.names is None else str(written.names),
+            "left_out": _shown(written.left_out),
+            "names": _shown(written.names),
         }
     return media | {
         "columns": written.columns,
@@ -32,14 +34,9 @@ def said(written: Written) -> dict[str, Any]:
         "unchecked": decision.unchecked,
         "unchecked_here": decision.unchecked_here,
         "same_order": written.same_order,
-        **{
-            name: None if path is None else str(path)
-            for name, path in (
-                ("rows", written.rows),
-                ("certificate", written.certificate),
-                ("codes", written.codes),
-            )
-        },
+        "rows": _shown(written.rows),
+        "certificate": _shown(written.certificate),
+        "codes": _shown(written.codes),
     }
 
 
@@ -83,6 +80,10 @@ def tell_columns(headline: str, written: Written) -> None:
         typer.echo(f"{len(written.skipped):,} could not be released; see {written.left_out}")
     if written.certificate is not None:
         typer.echo(f"{written.certificate}: what is proved about these rows")
+
+
+def _shown(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 FINAL = ("suppressed", "copy", "dropped")  # rules that --keep does not override

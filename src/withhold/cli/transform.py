@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from withhold.cli.help import DATA, MEDIA, RELEASE
+from withhold.cli.help import DATA, MEDIA, RELEASE, option
 from withhold.cli.options import (
     AllowOutside,
     Column,
@@ -30,58 +30,50 @@ if TYPE_CHECKING:
 def transform(
     bundle: Annotated[Path, typer.Argument(help="Bundle from withhold fit.", metavar="BUNDLE")],
     data: DataOrMedia,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Release to write.")],
+    output: Annotated[Path, option("Release to write.", None, "--output", "-o")],
     features: Annotated[
-        str | None,
-        typer.Option(help="Feature columns, if they differ from the fit.", rich_help_panel=DATA),
+        str | None, option("Feature columns, if they differ from the fit.", DATA)
     ] = None,
     keep_labels: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Keep the suppressed attributes and copies of them. Only for private use.",
+            RELEASE,
             "--keep-labels",
-            help="Keep the suppressed attributes and copies of them. Only for private use.",
-            rich_help_panel=RELEASE,
         ),
     ] = False,
     drop: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Columns to leave out, comma-separated. Repeatable.", rich_help_panel=RELEASE
-        ),
+        list[str] | None, option("Columns to leave out, comma-separated. Repeatable.", RELEASE)
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Columns to release even if they reveal something, comma-separated. Repeatable."
+        option(
+            "Columns to release even if they reveal something, comma-separated. Repeatable."
             " The certificate does not cover them.",
-            rich_help_panel=RELEASE,
+            RELEASE,
         ),
     ] = None,
     same_order: Annotated[
         bool,
-        typer.Option(
-            "--same-order",
-            help="Keep the order of the rows, which may reveal people.",
-            rich_help_panel=RELEASE,
-        ),
+        option("Keep the order of the rows, which may reveal people.", RELEASE, "--same-order"),
     ] = False,
     shape: Annotated[
         str,
-        typer.Option(
-            "--as",
-            help="What each record of a codebook becomes: code (the vector of its code), sample (a"
+        option(
+            "What each record of a codebook becomes: code (the vector of its code), sample (a"
             " synthetic record near it), or index (the number of its code, with the table of codes"
             " beside the release).",
-            rich_help_panel=RELEASE,
+            RELEASE,
+            "--as",
         ),
     ] = "code",
     to: Annotated[
         list[str] | None,
-        typer.Option(
-            "--to",
-            help="The new class of a replaced attribute, as NAME=CLASS; by default it is drawn."
+        option(
+            "The new class of a replaced attribute, as NAME=CLASS; by default it is drawn."
             " Repeatable. Method replace.",
-            rich_help_panel=MEDIA,
+            MEDIA,
+            "--to",
         ),
     ] = None,
     pattern: Pattern = None,
@@ -90,18 +82,12 @@ def transform(
     allow_outside: AllowOutside = False,
     keep_names: Annotated[
         bool,
-        typer.Option(
-            "--keep-names",
-            help="Keep the names of media files, which may reveal people.",
-            rich_help_panel=MEDIA,
-        ),
+        option("Keep the names of media files, which may reveal people.", MEDIA, "--keep-names"),
     ] = False,
     strict: Annotated[
         bool,
-        typer.Option(
-            "--strict",
-            help="Stop with an error at the first medium that cannot be released.",
-            rich_help_panel=MEDIA,
+        option(
+            "Stop with an error at the first medium that cannot be released.", MEDIA, "--strict"
         ),
     ] = False,
     key: Key = None,
@@ -127,7 +113,7 @@ def transform(
         ReleaseRequest,
         release_files,
     )
-    from withhold.release import Wishes
+    from withhold.release.policy import Wishes
 
     request = ReleaseRequest(
         bundle=bundle,

@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from contextlib import suppress
 from pathlib import Path
 
-from withhold.core.atomic import writing_to
+from withhold.core.atomic import write_bytes, writing_to
 from withhold.core.errors import UserError
 
 BYTES = 32
@@ -88,12 +87,7 @@ def write_key(path: Path, key: bytes) -> None:
 
 def replace_key(path: Path, key: bytes) -> None:
     """Write the key, replacing an existing file: a kill leaves the old or the new one."""
-    partial = path.with_name(f".{path.name}.partial")
-    with suppress(FileNotFoundError):
-        partial.unlink()
-    write_key(partial, key)
-    with writing_to(path):
-        os.replace(partial, path)
+    write_bytes(path, key.hex().encode() + b"\n", private=True)
 
 
 def make_key_file(path: Path) -> bytes:

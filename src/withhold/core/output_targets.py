@@ -35,11 +35,16 @@ def check_folder_target(path: Path) -> None:
     _check_writable(nearest, nearest)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are not there."""
+    with writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
 def write_into(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write files into a folder, all or none; the folder is made, and unmade where that fails."""
     absent = [p for p in (folder, *folder.parents) if not p.exists()]
-    with writing_to(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     try:
         write_together({folder / name: data for name, data in contents.items()})
     except BaseException:

@@ -32,18 +32,16 @@ class Progress(Protocol):
         """Show the user one line, above any bar."""
 
 
-class _SilentStage:
-    def advance(self, steps: int = 1, note: str = "") -> None:
-        pass
-
-
 class Silent:
-    """The library's default: nothing is printed."""
+    """The library's default: nothing is printed. It is its own stage."""
 
     @contextmanager
     def stage(self, name: str, total: int | None) -> Iterator[Stage]:
         """Yield a stage that prints nothing."""
-        yield _SilentStage()
+        yield self
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Print nothing."""
 
     def say(self, line: str) -> None:
         """Print nothing."""

@@ -1,4 +1,4 @@
-"""Wrap text for a terminal at spaces, never inside words."""
+"""Text for a terminal: wrapped at spaces, and without control characters."""
 
 from __future__ import annotations
 
@@ -22,3 +22,8 @@ def wrapped(text: str, stream: TextIO, *, indent: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def printable(text: str) -> str:
+    """Replace control characters: names come from files and must not control the terminal."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

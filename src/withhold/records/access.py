@@ -1,4 +1,4 @@
-"""Access to a dataset as in Python, pandas and PyTorch: indexing, iteration, conversion."""
+"""Access to the records of a dataset: indexing, iteration, batches, files, pandas, PyTorch."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError
 from withhold.records import display
-from withhold.records.readers import FeatureLayout
+from withhold.records.readers import Collection, FeatureLayout
+from withhold.records.writers import open_sink
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from withhold.records.dataset import Dataset, FloatArray, Rows
@@ -22,10 +25,12 @@ _AT_ONCE = 1024
 
 
 class RecordAccess:
-    """Convenience methods that `Dataset` inherits; none of them changes a record."""
+    """Methods that `Dataset` inherits; none of them changes a record."""
 
     x: FloatArray
     table: pa.Table
+    name: str
+    media: Collection | None
     layout: FeatureLayout
     schema: pa.Schema
 
@@ -34,8 +39,9 @@ class RecordAccess:
         def rows(self, rows: Rows) -> Dataset:
             """Some of the records, in the order given."""
 
-        def batches(self, rows: int = 4096) -> Iterator[pa.RecordBatch]:
-            """Record batches as they would be in the file."""
+        @property
+        def kind(self) -> str:
+            """What the records are."""
 
     @overload
     def __getitem__(self, which: int | np.integer[Any]) -> dict[str, Any]: ...
@@ -68,6 +74,28 @@ class RecordAccess:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterate over the records, each as in `data[i]`."""
         return self._records(0, len(self.x))
+
+    def batches(self, rows: int = 4096) -> Iterator[pa.RecordBatch]:
+        """Record batches in the layout of the file."""
+        features = set(self.layout.columns)
+        for start in range(0, len(self.x), rows):
+            piece, x = self.table.slice(start, rows), self.x[start : start + rows]
+            columns = [
+                pa.nulls(len(x), f.type) if f.name in features else piece[f.name].combine_chunks()
+                for f in self.schema
+            ]
+            yield self.layout.write(pa.RecordBatch.from_arrays(columns, schema=self.schema), x)
+
+    def write(self, path: str | Path) -> None:
+        """Write to Parquet, CSV or npz, by suffix, atomically. Only a release can have media."""
+        if self.media is not None:
+            raise UserError(
+                f"{self.name} holds {self.kind}s, which can only be written as a release:"
+                " bundle.release(data).write(path)"
+            )
+        with open_sink(path, self.layout.release_schema(self.schema)) as sink:
+            for batch in self.batches():
+                sink.write(batch)
 
     def to_pandas(self) -> pd.DataFrame:
         """A pandas frame with the columns that the file would have.

@@ -1,4 +1,4 @@
-"""Arrays, frames of numbers and tensors as records: a float32 matrix, or pixels of images."""
+"""Arrays and tensors as records, a float32 matrix or pixels, and releases as tensors."""
 
 from __future__ import annotations
 
@@ -45,3 +45,25 @@ def as_pixels(x: Any) -> npt.NDArray[np.uint8] | None:
             f" shape {x.shape}"
         )
     return x
+
+
+def from_tensor(x: Any) -> npt.NDArray[Any]:
+    """A tensor as an array; types that numpy does not have (bfloat16) become float32."""
+    x = x.detach().cpu()
+    array: npt.NDArray[Any] = (x if x.element_size() == 8 else x.float()).numpy()
+    return array
+
+
+def like(x: Any, released: npt.NDArray[Any]) -> Any:
+    """The release as a tensor on the device of x, with the dtype of x if that is floating."""
+    import torch
+
+    made = torch.from_numpy(released).to(x.device)
+    return made.to(x.dtype) if x.is_floating_point() else made
+
+
+def like_pixels(x: Any, released: npt.NDArray[np.uint8]) -> Any:
+    """Pixels as a tensor on the device of x, if x is a tensor."""
+    import torch
+
+    return torch.from_numpy(released).to(x.device) if is_tensor(x) else released

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
+from withhold.records.arrow_kinds import is_list, is_number, is_text
 
 Codes = npt.NDArray[np.int64]
 Kind = Literal["categorical", "multilabel"]
@@ -99,7 +100,7 @@ def encode(name: str, column: pa.ChunkedArray | pa.Array, where: str) -> Attribu
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if is_list(kind):
         return _encode_lists(name, column, where)
     if pa.types.is_floating(kind):
         whole = as_whole_numbers(column)
@@ -112,7 +113,12 @@ def encode(name: str, column: pa.ChunkedArray | pa.Array, where: str) -> Attribu
         column = whole
     elif pa.types.is_null(kind):
         return Attribute(name, "categorical", (), np.full(len(column), -1, np.int64))
-    elif not _is_label(kind):
+    elif not (
+        is_text(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_date(kind)
+    ):
         raise UserError(
             f"attribute '{name}' of {where} is {kind}, which is not a label;"
             " use text, integers, booleans, or a list of 0/1"
@@ -132,17 +138,6 @@ def gather(name: str, columns: dict[str, pa.ChunkedArray], where: str) -> Attrib
     """One multi-label attribute from several binary columns."""
     codes = [_binary(name, label, column, where) for label, column in columns.items()]
     return Attribute(name, "multilabel", tuple(columns), np.stack(codes, axis=1))
-
-
-def _is_label(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-        or pa.types.is_integer(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_date(kind)
-    )
 
 
 def as_whole_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -166,8 +161,7 @@ def _binary(name: str, label: str, column: pa.ChunkedArray, where: str) -> Codes
 
 
 def _is_zero_one(column: pa.ChunkedArray) -> bool:
-    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    return numeric and set(pc.unique(column).drop_null().to_pylist()) <= {0, 1}
+    return is_number(column.type) and set(pc.unique(column).drop_null().to_pylist()) <= {0, 1}
 
 
 def _encode_lists(name: str, column: pa.ChunkedArray, where: str) -> Attribute:
@@ -177,7 +171,7 @@ def _encode_lists(name: str, column: pa.ChunkedArray, where: str) -> Attribute:
         flat = flat.cast(flat.type.value_type)
     n = len(column)
     missing = column.is_null().to_numpy()
-    if pa.types.is_string(flat.type) or pa.types.is_large_string(flat.type):
+    if is_text(flat.type):
         # Without any tags there is still one column, so that "no tags" differs from "missing".
         tags = sorted(pc.unique(flat).drop_null().to_pylist()) or [""]
         codes = np.zeros((n, len(tags)), np.int64)

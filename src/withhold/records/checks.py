@@ -28,8 +28,8 @@ def no_attribute(name: str, data: Dataset) -> UserError:
     return UserError(f"attribute '{name}' is not in {data.name}{hint}")
 
 
-def check_dataset(data: Dataset) -> None:
-    """Refuse an invalid group, excluded column, multi-label attribute or split."""
+def checked(data: Dataset) -> Dataset:
+    """The dataset; an invalid group, excluded column, multi-label attribute or split is refused."""
     named = [*([data.group] if data.group else []), *data.exclude]
     named += [label for labels in data.multilabel.values() for label in labels]
     for name in named:
@@ -57,6 +57,7 @@ def check_dataset(data: Dataset) -> None:
             f"column 'split' of {data.name} contains {listing(odd)};"
             " it must be train, val or test for every record"
         )
+    return data
 
 
 def _a_feature(name: str, data: Dataset) -> UserError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from withhold.core.progress import Progress, Silent
 from withhold.records.access import RecordAccess
 from withhold.records.arrays import as_pixels, to_matrix
 from withhold.records.attribute import Attribute, encode, gather
-from withhold.records.checks import check_dataset, no_attribute
+from withhold.records.checks import checked, no_attribute
 from withhold.records.raw_samples import RawSamples
 from withhold.records.readers import (
     Collection,
@@ -32,8 +33,7 @@ from withhold.records.readers import (
 from withhold.records.samples import Kind, RecordKind
 from withhold.records.split_access import SplitAccess
 from withhold.records.splits import SPLIT
-from withhold.records.tables import RECORD, bare_table, canonical_bytes, encode_any, to_table
-from withhold.records.writers import open_sink
+from withhold.records.tables import RECORD, bare_table, canonical_bytes, to_table
 
 FloatArray = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
@@ -118,11 +118,10 @@ class Dataset(RecordAccess, SplitAccess):
             file.name,
             group,
             frozenset(exclude),
-            {k: tuple(v) for k, v in (multilabel or {}).items()},
+            _tuples(multilabel),
             path=Path(source) if isinstance(source, str | Path) else None,
         )
-        check_dataset(data)
-        return data
+        return checked(data)
 
     @classmethod
     def from_arrays(
@@ -147,10 +146,6 @@ class Dataset(RecordAccess, SplitAccess):
             return cls.of_media(media, group=group, multilabel=multilabel)
         array = to_matrix(x)
         table = to_table(attributes, len(array))
-        if table.num_rows != len(array):
-            raise UserError(
-                f"attributes have {table.num_rows:,} records, the features {len(array):,}"
-            )
         layout = FeatureLayout.of_array(array.shape[1], names, name=name)
         taken = [n for n in layout.columns if n in table.column_names]
         if taken:
@@ -158,18 +153,8 @@ class Dataset(RecordAccess, SplitAccess):
         kind = pa.list_(pa.float32(), array.shape[1]) if layout.is_list else pa.float32()
         others = [f for f in table.schema if f.name != RECORD]
         schema = pa.schema([*(pa.field(n, kind) for n in layout.columns), *others])
-        data = cls(
-            array,
-            table,
-            layout,
-            schema,
-            name,
-            group,
-            multilabel={k: tuple(v) for k, v in (multilabel or {}).items()},
-            raw=raw,
-        )
-        check_dataset(data)
-        return data
+        several = _tuples(multilabel)
+        return checked(cls(array, table, layout, schema, name, group, multilabel=several, raw=raw))
 
     @classmethod
     def of_media(
@@ -182,15 +167,10 @@ class Dataset(RecordAccess, SplitAccess):
     ) -> Dataset:
         """Images, sounds, clips or texts as records; their labels are the attributes."""
         data = cls.of_labels(media.labels(), len(media), name=media.name)
-        data = replace(
-            data,
-            group=group,
-            exclude=frozenset(exclude),
-            multilabel={k: tuple(v) for k, v in (multilabel or {}).items()},
-            media=media,
+        several = _tuples(multilabel)
+        return checked(
+            replace(data, group=group, exclude=frozenset(exclude), multilabel=several, media=media)
         )
-        check_dataset(data)
-        return data
 
     @classmethod
     def of_labels(cls, labels: Any, n: int, *, name: str = "the data") -> Dataset:
@@ -198,9 +178,7 @@ class Dataset(RecordAccess, SplitAccess):
         table = to_table(labels, n)
         layout = FeatureLayout((), 0, (), False, name)
         schema = _attributes(table).schema
-        data = cls(np.empty((n, 0), np.float32), table, layout, schema, name)
-        check_dataset(data)
-        return data
+        return checked(cls(np.empty((n, 0), np.float32), table, layout, schema, name))
 
     def __len__(self) -> int:
         return len(self.x)
@@ -225,29 +203,30 @@ class Dataset(RecordAccess, SplitAccess):
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name, encoded. A column that cannot be a label is refused."""
         if name not in self._encoded:
-            self._encoded[name] = self._encode(name)
+            if name in self.multilabel:
+                columns = {label: self.table[label] for label in self.multilabel[name]}
+                self._encoded[name] = gather(name, columns, self.name)
+            elif name in self.table.column_names:
+                self._encoded[name] = encode(name, self.table[name], self.name)
+            else:
+                raise no_attribute(name, self)
         return self._encoded[name]
 
     def labels(self) -> dict[str, Attribute]:
         """Every attribute that is a usable label; ids, measurements and constants are left out."""
         found = {}
         for name in self.attribute_names:
-            try:
-                attribute = self.attribute(name)
-                attribute.require_label(self.name)
-            except UserError:
-                continue
-            found[name] = attribute
+            with suppress(UserError):
+                self.attribute(name).require_label(self.name)
+                found[name] = self.attribute(name)
         return found
 
-    @property
-    def group_codes(self) -> npt.NDArray[np.int64] | None:
-        """An integer per record naming its group (person or source), or None."""
-        return None if self.group is None else encode_any(self.table[self.group])
-
-    def rows(self, rows: Rows) -> Dataset:
+    def rows(self, rows: Rows) -> Self:
         """Some of the records, in the order given."""
         index = np.flatnonzero(rows) if rows.dtype == bool else np.asarray(rows, np.int64)
+        for name in self.attribute_names:
+            with suppress(UserError):
+                self.attribute(name)
         return replace(
             self,
             x=self.x[index],
@@ -255,16 +234,21 @@ class Dataset(RecordAccess, SplitAccess):
             raw=None if self.raw is None else self.raw.rows(index),
             media=None if self.media is None else Selection.of(self.media, index),
             # Classes stay those of the whole, so that codes mean the same in every part.
-            _encoded={name: a.rows(index) for name, a in self._all_encoded().items()},
+            _encoded={name: a.rows(index) for name, a in self._encoded.items()},
         )
 
     def with_features(self, x: FloatArray) -> Dataset:
         """The same records with other features, such as those a modifier returns."""
         return replace(self, x=np.ascontiguousarray(x, np.float32), raw=None, path=None)
 
-    def without(self, names: Sequence[str]) -> Dataset:
+    def without(self, names: Sequence[str]) -> Self:
         """The same records without these attributes, nor the columns of multi-label ones."""
-        gone = {label for name in names for label in self.multilabel.get(name, (name,))}
+        return self.without_columns(
+            {label for name in names for label in self.multilabel.get(name, (name,))}
+        )
+
+    def without_columns(self, gone: Set[str]) -> Self:
+        """The same records without these columns, nor multi-label attributes made of them."""
         lost = {k for k, labels in self.multilabel.items() if gone & {k, *labels}}
         keep = [c for c in self.table.column_names if c not in gone]
         return replace(
@@ -272,6 +256,7 @@ class Dataset(RecordAccess, SplitAccess):
             table=self.table.select(keep) if keep else bare_table(len(self)),
             schema=pa.schema([f for f in self.schema if f.name not in gone], self.schema.metadata),
             group=None if self.group in gone else self.group,
+            exclude=self.exclude - gone,
             multilabel={k: v for k, v in self.multilabel.items() if k not in lost},
             _encoded={k: v for k, v in self._encoded.items() if k not in gone | lost},
         )
@@ -279,45 +264,16 @@ class Dataset(RecordAccess, SplitAccess):
     def with_column(self, name: str, values: pa.Array) -> Dataset:
         """The same records with a column added or replaced."""
         table, schema = self.table, self.schema
+        made_of = {k: (k, *self.multilabel.get(k, ())) for k in self._encoded}
+        kept = {k: v for k, v in self._encoded.items() if name not in made_of[k]}
         if name in table.column_names:
             table, schema = table.drop_columns([name]), schema.remove(schema.get_field_index(name))
         return replace(
             self,
             table=table.append_column(name, values),
             schema=schema.append(pa.field(name, values.type)),
-            _encoded={
-                k: v
-                for k, v in self._encoded.items()
-                if k != name and name not in self.multilabel.get(k, ())
-            },
+            _encoded=kept,
         )
-
-    def batches(self, rows: int = 4096) -> Iterator[pa.RecordBatch]:
-        """Record batches in the layout of the file."""
-        blank = {name: self.schema.field(name) for name in self.layout.columns}
-        for start in range(0, len(self), rows):
-            piece = self.table.slice(start, rows)
-            x = self.x[start : start + rows]
-            columns = [
-                pa.nulls(len(x), blank[f.name].type) if f.name in blank else piece[f.name]
-                for f in self.schema
-            ]
-            batch = pa.RecordBatch.from_arrays(
-                [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns],
-                schema=self.schema,
-            )
-            yield self.layout.write(batch, x)
-
-    def write(self, path: str | Path) -> None:
-        """Write to Parquet, CSV or npz, by suffix, atomically. Only a release can have media."""
-        if self.media is not None:
-            raise UserError(
-                f"{self.name} holds {self.kind}s, which can only be written as a release:"
-                " bundle.release(data).write(path)"
-            )
-        with open_sink(path, self.layout.release_schema(self.schema)) as sink:
-            for batch in self.batches():
-                sink.write(batch)
 
     def digest(self) -> str:
         """SHA-256 over features and all other columns. It does not depend on the file format."""
@@ -331,21 +287,9 @@ class Dataset(RecordAccess, SplitAccess):
                 h.update(piece)
         return h.hexdigest()
 
-    def _all_encoded(self) -> dict[str, Attribute]:
-        for name in self.attribute_names:
-            try:
-                self.attribute(name)
-            except UserError:
-                continue
-        return self._encoded
 
-    def _encode(self, name: str) -> Attribute:
-        if name in self.multilabel:
-            columns = {label: self.table[label] for label in self.multilabel[name]}
-            return gather(name, columns, self.name)
-        if name not in self.table.column_names:
-            raise no_attribute(name, self)
-        return encode(name, self.table[name], self.name)
+def _tuples(multilabel: Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(labels) for name, labels in (multilabel or {}).items()}
 
 
 def _attributes(table: pa.Table) -> pa.Table:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, listing
 from withhold.records.splits import PARTS, SPLIT, assign_parts, records_where
+from withhold.records.tables import encode_any
 
 if TYPE_CHECKING:
     from withhold.records.attribute import Attribute
@@ -36,9 +37,10 @@ class SplitAccess:
         def with_column(self, name: str, values: pa.Array) -> Dataset:
             """The same records with a column added or replaced."""
 
-        @property
-        def group_codes(self) -> npt.NDArray[np.int64] | None:
-            """An integer per record naming its group, or None."""
+    @property
+    def group_codes(self) -> npt.NDArray[np.int64] | None:
+        """An integer per record naming its group (person or source), or None."""
+        return None if self.group is None else encode_any(self.table[self.group])
 
     @property
     def parts(self) -> npt.NDArray[np.str_] | None:
@@ -53,13 +55,9 @@ class SplitAccess:
         if odd:
             raise UserError(f"there is no part '{odd[0]}'; the parts are {listing(PARTS)}")
         parts = self.parts
-        return (
-            self
-            if parts is None
-            else self.rows(  # type: ignore[return-value]
-                np.isin(parts, names)
-            )
-        )
+        if parts is None:
+            return self  # type: ignore[return-value]
+        return self.rows(np.isin(parts, names))
 
     def with_split(
         self,

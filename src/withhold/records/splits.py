@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.records.arrow_kinds import is_number
 
 SPLIT = "split"  # the column of the parts
 PARTS = ("train", "val", "test")
@@ -91,7 +92,7 @@ def records_where(table: pa.Table, condition: str, name: str) -> npt.NDArray[np.
         hint = did_you_mean(column, known) or f" (columns: {listing(known)})"
         raise UserError(f"column '{column}' is not in {name}{hint}")
     values = table[column].to_pylist()
-    numeric = pa.types.is_integer(table[column].type) or pa.types.is_floating(table[column].type)
+    numeric = is_number(table[column].type)
     try:
         against = float(wanted) if numeric else wanted
     except ValueError as error:

@@ -31,6 +31,8 @@ def to_table(attributes: Any, n: int) -> pa.Table:
                 )
         return pa.table(columns)
     source = open_source(attributes)
+    if source.num_rows != n:
+        raise UserError(f"attributes have {source.num_rows:,} records, the features {n:,}")
     return pa.Table.from_batches(list(source.batches()), source.schema)
 
 

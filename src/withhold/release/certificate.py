@@ -28,9 +28,7 @@ class Certifier:
         self._no_people = False
         if isinstance(bundle.modifier, Channel):
             roles = bundle.roles
-            self.tally = ReleaseTally(
-                codes=len(bundle.modifier.codes), suppress=roles.suppress, preserve=roles.preserve
-            )
+            self.tally = ReleaseTally(suppress=roles.suppress, preserve=roles.preserve)
 
     def add(
         self,

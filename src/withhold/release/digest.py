@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from withhold.records.arrow_kinds import is_list, is_number
 from withhold.records.tables import RECORD
 
 Words = npt.NDArray[np.uint64]
@@ -48,18 +49,11 @@ def _words(column: pa.ChunkedArray) -> Words:
         values = pc.fill_null(column, 0.0).to_numpy() + 0.0
         missing = missing | np.isnan(values)
         words = np.ascontiguousarray(values).view(np.uint64)
-    elif _is_number_list(kind):
+    elif is_list(kind) and is_number(kind.value_type):
         words = _list_words(column)
     else:
         words = _hashed(column)
     return np.where(missing, _MISSING, words)
-
-
-def _is_number_list(kind: pa.DataType) -> bool:
-    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    if not (lists or pa.types.is_fixed_size_list(kind)):
-        return False
-    return bool(pa.types.is_integer(kind.value_type) or pa.types.is_floating(kind.value_type))
 
 
 def _list_words(column: pa.ChunkedArray) -> Words:

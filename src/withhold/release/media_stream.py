@@ -30,11 +30,10 @@ from withhold.records.readers.source import one_line
 from withhold.records.samples import BadMedia
 from withhold.records.writers.row_list import rows_path
 from withhold.release.modified_media import STUMBLES, modified_sample
-from withhold.release.policy import Decision, decide
+from withhold.release.policy import Decision, Wishes, decide
+from withhold.release.release_files import Written
 from withhold.release.subject import subject_of
 from withhold.release.survey import survey
-from withhold.release.wishes import Wishes
-from withhold.release.written import Written
 
 
 def release_media(
@@ -159,11 +158,15 @@ def decide_media(
     key = other_key(bundle.modifier.key, "labels of media")
     pieces = (table.slice(at, MOST) for at in range(0, len(table), MOST))
     found = survey(((None, piece) for piece in pieces), key)
-    subject = subject_of(bundle, table.schema, (), found.table, None, dataset.name)
-    subject = replace(
-        subject,
-        multilabel={**dataset.multilabel, **subject.multilabel},
-        group=subject.group or dataset.group,
+    subject = subject_of(
+        bundle,
+        table.schema,
+        (),
+        found.table,
+        None,
+        dataset.name,
+        multilabel=dataset.multilabel,
+        group=dataset.group,
     )
     return decide(subject, wishes)
 

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from withhold.bundle.bundle import Bundle
 from withhold.media.cutting import decode
 from withhold.methods.media_modifier import MediaModifier
 from withhold.records.readers import Item
-from withhold.records.readers.collection import CollectionView
+from withhold.records.readers.collection import Relabelled
 from withhold.records.readers.source import one_line
 from withhold.records.samples import BadMedia, Sample
 
@@ -22,29 +20,18 @@ STUMBLES = (OSError, ValueError, ArithmeticError, RuntimeError, MemoryError)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModifiedMedia(CollectionView):
+class ModifiedMedia(Relabelled):
     """A collection modified by a bundle, with the labels that may leave.
 
     Items are numbered and keep no file names: the name of a file may reveal a person.
     """
 
     bundle: Bundle
-    table: pa.Table | None
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of the labels."""
-        return pa.schema([]) if self.table is None else self.table.schema
-
-    def labels(self) -> pa.Table | None:
-        """The labels that may leave."""
-        return self.table
 
     def items(self, start: int = 0) -> Iterator[Item]:
         """The items from number `start` on, modified."""
-        for place, item in enumerate(self.whole.items(start), start):
-            labels = {} if self.table is None else self.table.slice(place, 1).to_pylist()[0]
-            yield Item(f"record {place}", modified_sample(self.bundle, item), labels)
+        for place, item in enumerate(super().items(start), start):
+            yield Item(f"record {place}", modified_sample(self.bundle, item), item.labels)
 
     def stamp(self) -> str:
         """A text that changes when the originals or the modifier change."""

@@ -6,6 +6,7 @@ Every way to make a release calls `decide`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,12 +16,43 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean
 from withhold.records.attribute import Attribute, encode, gather
-from withhold.records.columns import Measured, kind_of, measure_columns, only_known_values
+from withhold.records.columns.measure_columns import (
+    Measured,
+    kind_of,
+    measure_columns,
+    only_known_values,
+    revealed,
+)
 from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD, encode_any
-from withhold.release.wishes import Wishes
 
 FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a user may ask of a release.
+
+    keep: columns to release even if they reveal something; drop: columns to leave out;
+    keep_labels: keep the suppressed attributes and copies of them; same_order: keep the row order.
+    """
+
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    keep_labels: bool = False
+    same_order: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        keep: Sequence[str] | str = (),
+        drop: Sequence[str] | str = (),
+        keep_labels: bool = False,
+        same_order: bool = False,
+    ) -> Wishes:
+        """From lists, or from comma-separated text."""
+        return cls(_names(keep), _names(drop), keep_labels, same_order)
 
 
 @dataclass(frozen=True)
@@ -126,11 +158,7 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
         if name in found and said.rule != "copy":
             continue  # kept by name
         found[name] = said
-    tells: dict[str, dict[str, float]] = {}
-    for name, one in measured.items():
-        if one.told is not None and not one.harmless:
-            tells.setdefault(one.told.attribute, {})[name] = round(one.told.accuracy, 6)
-    return Decision(tuple(found[n] for n in names), tells)
+    return Decision(tuple(found[n] for n in names), revealed(measured))
 
 
 def labels_of(
@@ -139,15 +167,19 @@ def labels_of(
     """The attributes of these names that the table has as labels."""
     found = {}
     for name in names:
-        columns = multilabel.get(name, ())
-        try:
-            if columns and set(columns) <= set(table.column_names):
-                found[name] = gather(name, {c: table[c] for c in columns}, where)
-            elif name in table.column_names:
-                found[name] = encode(name, table[name], where)
-        except UserError:
-            continue
-    return found
+        with suppress(UserError):
+            found[name] = label_of(name, table, multilabel, where)
+    return {name: attribute for name, attribute in found.items() if attribute is not None}
+
+
+def label_of(
+    name: str, table: pa.Table, multilabel: Mapping[str, Sequence[str]], where: str
+) -> Attribute | None:
+    """The attribute from its own columns of the table, or None if they are not there."""
+    columns = multilabel.get(name, ())
+    if columns and set(columns) <= set(table.column_names):
+        return gather(name, {c: table[c] for c in columns}, where)
+    return encode(name, table[name], where) if name in table.column_names else None
 
 
 def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> ColumnDecision | None:
@@ -249,3 +281,9 @@ def _unlike_the_fit(name: str, subject: Subject) -> str | None:
     if not only_known_values(subject.table[name], fitted["values"], subject.key):
         return "it has values that it did not have in the fit"
     return None
+
+
+def _names(given: Sequence[str] | str) -> tuple[str, ...]:
+    pieces = [given] if isinstance(given, str) else given
+    found = [name.strip() for piece in pieces for name in piece.split(",")]
+    return tuple(dict.fromkeys(name for name in found if name))

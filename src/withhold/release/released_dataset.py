@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from withhold.methods import require_kind
 from withhold.records.dataset import Dataset, Rows
 from withhold.records.plain import plain_schema, plain_table
 from withhold.records.readers import Selection
-from withhold.records.tables import bare_table
 from withhold.records.writers.row_list import (
     check_release,
     features_digest,
@@ -33,15 +32,14 @@ from withhold.records.writers.row_list import (
     write_rows,
 )
 from withhold.release.certificate import Certifier
-from withhold.release.keyed_order import occurrences, shuffled_places
+from withhold.release.keyed_order import shuffled_places
 from withhold.release.media_stream import decide_media, leaving_labels, release_media
 from withhold.release.modified_media import ModifiedMedia
 from withhold.release.modify import modified
-from withhold.release.policy import Decision, decide
+from withhold.release.policy import Decision, Wishes, decide
 from withhold.release.release_files import making
 from withhold.release.subject import subject_of
 from withhold.release.survey import survey
-from withhold.release.wishes import Wishes
 
 _ROWS = 16384
 
@@ -65,27 +63,23 @@ class ReleasedDataset(Dataset):
     key: bytes = field(default=b"", repr=False)  # signs the certificate when it is written
     write_media: Callable[[Path], object] | None = field(default=None, repr=False)
 
-    def rows(self, rows: Rows) -> ReleasedDataset:
+    def rows(self, rows: Rows) -> Self:
         """Some of the records, in the order given."""
         index = np.flatnonzero(rows) if rows.dtype == bool else np.asarray(rows, np.int64)
-        some = super().rows(index)
-        assert isinstance(some, ReleasedDataset)
         # The certificate and the digest of the original are about all rows.
         whole = len(np.unique(index)) == len(index) == len(self)
         return replace(
-            some,
+            super().rows(index),
             original_rows=self.original_rows[index],
             original_digest=self.original_digest if whole else None,
             certificate=None,
             write_media=None,
         )
 
-    def without(self, names: Sequence[str]) -> ReleasedDataset:
-        """The same records without these attributes."""
-        less = super().without(names)
-        assert isinstance(less, ReleasedDataset)
+    def without_columns(self, gone: Set[str]) -> Self:
+        """The same records without these columns, nor multi-label attributes made of them."""
         # What was decided about the columns, and proved of them, was about those that were there.
-        return replace(less, certificate=None, write_media=None)
+        return replace(super().without_columns(gone), certificate=None, write_media=None)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Refuse to be pickled: the pickle would hold the key and the original."""
@@ -129,34 +123,33 @@ class ReleasedDataset(Dataset):
 def release_dataset(
     bundle: Bundle,
     dataset: Dataset,
+    wishes: Wishes | None = None,
     *,
-    keep: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    keep_labels: bool = False,
-    same_order: bool = False,
     progress: Progress | None = None,
 ) -> ReleasedDataset:
     """The dataset to release: what the method made, and columns that reveal nothing.
 
-    `released.left_out` says which columns were left out, and why. `keep` adds columns; the
-    certificate does not cover them. The rows are in a keyed random order unless `same_order`.
+    `released.left_out` says which columns were left out, and why. The certificate does not cover
+    columns that the user wishes to keep. By default the rows are in a keyed random order.
     """
-    wishes = Wishes.of(keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order)
+    wishes, progress = wishes or Wishes(), progress or Silent()
     require_kind(bundle.method, dataset.kind, dataset.name)
     if dataset.media is not None:
-        return _release_media(bundle, dataset, wishes, progress or Silent())
+        return _release_media(bundle, dataset, wishes, progress)
     key = bundle.modifier.key
     starts = range(0, len(dataset), _ROWS)
     found = survey(
         ((dataset.x[at : at + _ROWS], dataset.table.slice(at, _ROWS)) for at in starts), key
     )
     subject = subject_of(
-        bundle, dataset.schema, dataset.layout.columns, found.table, found.x, dataset.name
-    )
-    subject = replace(
-        subject,
-        multilabel={**dataset.multilabel, **subject.multilabel},
-        group=subject.group or dataset.group,
+        bundle,
+        dataset.schema,
+        dataset.layout.columns,
+        found.table,
+        found.x,
+        dataset.name,
+        multilabel=dataset.multilabel,
+        group=dataset.group,
     )
     decision = decide(subject, wishes)
     there = [
@@ -164,36 +157,37 @@ def release_dataset(
         for n in bundle.modifier.needs
         if n in {*dataset.attribute_names, *dataset.table.column_names}
     ]
-    nonces = np.stack([found.digests, occurrences(found.digests).astype(np.uint64)], axis=1)
     x, drawn = modified(
         bundle,
         dataset.x,
         {n: dataset.attribute(n) for n in there},
         shape="code",
-        nonces=nonces,
+        nonces=None,
         name=dataset.name,
         done=0,
     )
     certifier = Certifier(bundle)
     certifier.add(drawn, dataset.table, subject.multilabel, dataset.name)
     places = shuffled_places(found.digests, key)
-    order = np.arange(len(dataset)) if same_order else np.argsort(places)
-    released = _without(dataset.with_features(x), list(decision.left_out)).rows(order)
-    _say_left_out(decision, progress or Silent())
+    order = np.arange(len(dataset)) if wishes.same_order else np.argsort(places)
+    left = dataset.with_features(x).without_columns(set(decision.left_out))
+    plain = plain_table(left.table, one_missing=True)
+    released = replace(left, table=plain, schema=plain_schema(left.schema)).rows(order)
+    _say_left_out(decision, progress)
     return ReleasedDataset(
         **{f.name: getattr(released, f.name) for f in fields(Dataset)},
         left_out=decision.left_out,
         kept_by_name=tuple(decision.kept_by_name),
         original_rows=order,
         original_digest=features_digest(dataset.x),
-        same_order=same_order,
+        same_order=wishes.same_order,
         certificate=certifier.certificate(
             decision,
             name=dataset.name,
             sha256=None,
             records=len(dataset),
             columns=released.schema.names,
-            same_order=same_order,
+            same_order=wishes.same_order,
         ),
         key=key,
     )
@@ -211,8 +205,8 @@ def _release_media(
     if not wishes.same_order:
         order = np.argsort(dealt(media, bundle.modifier.key))
     labels = leaving_labels(dataset, decision)
-    table = labels.take(pa.array(order)) if labels.num_columns else None
-    released = Dataset.of_media(ModifiedMedia(Selection.of(media, order), bundle, table))
+    table = labels.take(pa.array(order)) if labels.num_columns else labels
+    released = Dataset.of_media(ModifiedMedia(Selection.of(media, order), table, bundle))
     return ReleasedDataset(
         **{f.name: getattr(released, f.name) for f in fields(Dataset)},
         left_out=decision.left_out,
@@ -270,24 +264,4 @@ def released_rows(
         **{f.name: getattr(dataset, f.name) for f in fields(Dataset)},
         original_rows=originals,
         original_digest=digest,
-    )
-
-
-def _without(dataset: Dataset, gone: Sequence[str]) -> Dataset:
-    """The dataset without these columns of the source."""
-    lost = {*gone}
-    keep = [c for c in dataset.table.column_names if c not in lost]
-    schema = pa.schema([f for f in dataset.schema if f.name not in lost])
-    multilabel = {k: v for k, v in dataset.multilabel.items() if not lost & {k, *v}}
-    kept = {*keep, *multilabel}
-    return replace(
-        dataset,
-        table=plain_table(dataset.table.select(keep), one_missing=True)
-        if keep
-        else bare_table(len(dataset)),
-        schema=plain_schema(schema),
-        group=None if dataset.group in lost else dataset.group,
-        exclude=frozenset(c for c in dataset.exclude if c not in lost),
-        multilabel=multilabel,
-        _encoded={k: v for k, v in dataset._encoded.items() if k in kept},
     )

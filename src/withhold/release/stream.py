@@ -21,7 +21,7 @@ from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import certificate_path
 from withhold.core.atomic import writing_to
 from withhold.core.errors import RecordError, UserError
-from withhold.core.progress import Progress
+from withhold.core.progress import Progress, Stage
 from withhold.core.safe_read import file_sha256
 from withhold.methods import Channel
 from withhold.records.plain import plain_column, plain_schema
@@ -32,12 +32,10 @@ from withhold.records.writers.shuffle import Shuffle
 from withhold.release.certificate import Certifier
 from withhold.release.keyed_order import occurrences, shuffled_places
 from withhold.release.modify import INDEX, Shape, modified
-from withhold.release.policy import Decision, decide
-from withhold.release.release_files import codes_path, making
+from withhold.release.policy import Decision, Wishes, decide
+from withhold.release.release_files import Written, codes_path, making
 from withhold.release.subject import needed_labels, subject_of
 from withhold.release.survey import survey
-from withhold.release.wishes import Wishes
-from withhold.release.written import Written
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -75,7 +73,8 @@ def release_features(
             x = np.array(layout.read(batch, start_row=done))
             original.add(x)
             rows_here = slice(done, done + len(x))
-            labels = needed_labels(bundle, batch, source.name)
+            labelled = pa.Table.from_batches([batch])
+            labels = needed_labels(bundle, labelled, source.name)
             nonces = None
             if counted is not None:
                 nonces = np.stack([found.digests[rows_here], counted[rows_here]], 1)
@@ -88,7 +87,6 @@ def release_features(
                 raise error.after(done) from None
             released = _with(batch, layout, made, drawn, shape)
             shuffle.write(_leaving(released, layout, schema), places[rows_here])
-            labelled = pa.Table.from_batches([batch])
             certifier.add(drawn, labelled, bundle.input["multilabel"], source.name)
             done += len(x)
             bar.advance(len(x))
@@ -133,7 +131,7 @@ def layout_of(bundle: Bundle, source: Source, features: str) -> FeatureLayout:
 
 
 def _pieces(
-    source: Source, layout: FeatureLayout, rows: int, bar: object
+    source: Source, layout: FeatureLayout, rows: int, bar: Stage
 ) -> Iterator[tuple[FloatArray, pa.Table]]:
     others = [c for c in source.schema.names if c not in layout.columns]
     done = 0
@@ -141,7 +139,7 @@ def _pieces(
         x = np.array(layout.read(batch, start_row=done))
         yield x, pa.Table.from_batches([batch.select(others)])
         done += len(x)
-        bar.advance(len(x))  # type: ignore[attr-defined]
+        bar.advance(len(x))
 
 
 def _schema(layout: FeatureLayout, source: Source, decision: Decision, shape: Shape) -> pa.Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -12,8 +12,8 @@ import pyarrow as pa
 from withhold.bundle.bundle import Bundle
 from withhold.core.errors import UserError
 from withhold.methods import Channel
-from withhold.records.attribute import Attribute, encode, gather
-from withhold.release.policy import Subject
+from withhold.records.attribute import Attribute
+from withhold.release.policy import Subject, label_of
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -25,18 +25,19 @@ def subject_of(
     table: pa.Table,
     x: FloatArray | None,
     name: str,
+    *,
+    multilabel: Mapping[str, Sequence[str]] | None = None,
+    group: str | None = None,
 ) -> Subject:
     """What the policy decides about: a bundle, and a sample of the records to release.
 
-    made: the columns that the method makes; empty for media.
+    made: the columns that the method makes; empty for media. multilabel, group: those of the
+    records, if the bundle has none.
     """
     code = None
     if isinstance(bundle.modifier, Channel) and x is not None:
-        some = table.slice(0, len(x)).combine_chunks()
-        batch = some.to_batches()[0] if some.num_rows else None
         with suppress(UserError):  # the release reports the bad row itself
-            labels = {} if batch is None else needed_labels(bundle, batch, name)
-            code = bundle.modifier.draw(x, labels)
+            code = bundle.modifier.draw(x, needed_labels(bundle, table.slice(0, len(x)), name))
     return Subject(
         name,
         schema,
@@ -45,8 +46,8 @@ def subject_of(
         bundle.roles.suppress,
         preserve=bundle.roles.preserve,
         label_columns=tuple(bundle.label_columns),
-        group=bundle.input.get("group"),
-        multilabel=bundle.input["multilabel"],
+        group=bundle.input.get("group") or group,
+        multilabel={**(multilabel or {}), **bundle.input["multilabel"]},
         x=x,
         code=code,
         harmless=bundle.input.get("harmless", {}),
@@ -55,14 +56,8 @@ def subject_of(
     )
 
 
-def needed_labels(bundle: Bundle, batch: pa.RecordBatch, name: str) -> dict[str, Attribute]:
-    """The labels that the modifier needs, from the batch's own columns."""
-    found = {}
-    for attribute in bundle.modifier.needs:
-        columns: Sequence[str] | None = bundle.input["multilabel"].get(attribute)
-        if columns and set(columns) <= set(batch.schema.names):
-            parts = {c: pa.chunked_array([batch.column(c)]) for c in columns}
-            found[attribute] = gather(attribute, parts, name)
-        elif attribute in batch.schema.names:
-            found[attribute] = encode(attribute, batch.column(attribute), name)
-    return found
+def needed_labels(bundle: Bundle, table: pa.Table, name: str) -> dict[str, Attribute]:
+    """The labels that the modifier needs, from the table's own columns."""
+    several = bundle.input["multilabel"]
+    found = {n: label_of(n, table, several, name) for n in bundle.modifier.needs}
+    return {n: attribute for n, attribute in found.items() if attribute is not None}

@@ -12,7 +12,7 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.findings import Rung, Slice, Tier
 from withhold.audit.intervals import wilson
 from withhold.audit.slices import FEWEST
-from withhold.report.charts import strip
+from withhold.report.charts.strip import strip
 from withhold.report.number_format import bits, bits_span, percent, span
 
 SHOWN = 12  # rows of a long table that are open

@@ -12,7 +12,9 @@ from withhold.audit.findings import Tier
 from withhold.report import wording
 from withhold.report.card_tables import FigureRow, RungRow, Slices, figures, ladder, slices
 from withhold.report.certificate_section import in_short
-from withhold.report.charts import Bar, Point, bars, curve, meter
+from withhold.report.charts.bars import Bar, bars
+from withhold.report.charts.curve import Point, curve
+from withhold.report.charts.meter import meter
 
 _TIERS = ("ignorant", "informed", "repeated", "all_rows", "columns", "column", "subgroup")
 

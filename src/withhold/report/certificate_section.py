@@ -11,7 +11,7 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import Certified
 from withhold.certificate.claim_wording import at_most
 from withhold.certificate.claims import Behind, GroupClaim, NoGroupClaim
-from withhold.report.charts import limit
+from withhold.report.charts.bound_chart import limit
 from withhold.report.headline import proved as proved_sentence
 from withhold.report.number_format import NONE, at_most_percent, counted, percent, points
 from withhold.report.wording import bold

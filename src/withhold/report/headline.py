@@ -32,8 +32,7 @@ def headline(evidence: Evidence) -> Headline:
     if evidence.release is None or not evidence.suppressed:
         return Headline(wording.headline(evidence), _tone(evidence), terms=_terms(evidence))
     stop = _still_there(evidence) or _unchanged(evidence) or _contradicted(evidence)
-    if stop is None:
-        stop = _readable(evidence)
+    stop = stop or _readable(evidence)
     if stop is not None:
         return Headline(Markup("Do not release this: {}").format(stop), "readable")
     for name, a in evidence.suppressed.items():
@@ -175,11 +174,7 @@ def _contradicted(evidence: Evidence) -> Markup | None:
             return Markup(
                 "an attack names the {} for {} of single records, but its certificate says that"
                 " no attack can exceed {}."
-            ).format(
-                _em(name),
-                percent(a.best.accuracy),
-                at_most_percent(a.certificate.at_most),
-            )
+            ).format(_em(name), percent(a.best.accuracy), at_most_percent(a.certificate.at_most))
     return None
 
 

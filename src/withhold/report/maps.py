@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from withhold.audit.evidence import Evidence
 from withhold.report.cards import Card
-from withhold.report.charts import Colouring, colouring, scatter
+from withhold.report.charts.scatter import Colouring, colouring, scatter
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def render(evidence: Evidence, *, title: str = "Audit") -> str:
     from withhold.report.attacked_columns import attacked
     from withhold.report.cards import cards
     from withhold.report.certificate_section import proved
-    from withhold.report.charts import histogram
+    from withhold.report.charts.histogram import histogram
     from withhold.report.headline import alarms, headline
     from withhold.report.maps import map_view
 

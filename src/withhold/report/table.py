@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from withhold.certificate.claim_wording import at_most
+from withhold.core.terminal import printable
 from withhold.report.number_format import NONE, bits, points, span
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from withhold.audit.attribute_evidence import AttributeEvidence
     from withhold.audit.evidence import Evidence
-from withhold.audit.findings import Column, Linked, Tier
+from withhold.audit.findings import Column, Linked
 
 _COLOURS = {"readable": "bold red", "floor": "bold green", "blind": "bold yellow"}
 
@@ -34,16 +35,16 @@ def print_table(
     for line in _legend(evidence) if legend else ():
         console.print(Text(line, style="dim"))
     for line in _wider(evidence):
-        console.print(Text(_plain(line)), soft_wrap=whole)
+        console.print(Text(printable(line)), soft_wrap=whole)
     for note in evidence.notes:
-        console.print(Text(_plain(f"note: {note}")), soft_wrap=whole)
+        console.print(Text(printable(f"note: {note}")), soft_wrap=whole)
     style = _verdict_style(evidence)
     for place, line in enumerate(evidence.verdicts):
         start = ("" if place else "verdict: ", style)
-        console.print(Text.assemble(start, _plain(line)), soft_wrap=whole)
+        console.print(Text.assemble(start, printable(line)), soft_wrap=whole)
     for check in () if evidence.gate is None else evidence.gate.conditions:
         word = ("FAIL", "bold red") if check.failed else ("PASS", "bold green")
-        console.print(Text.assemble(word, _plain(f" {check.said}")), soft_wrap=whole)
+        console.print(Text.assemble(word, printable(f" {check.said}")), soft_wrap=whole)
 
 
 def _table(evidence: Evidence, title: str) -> Table:
@@ -53,7 +54,7 @@ def _table(evidence: Evidence, title: str) -> Table:
 
     alone = evidence.release is None
     table = Table(
-        title=escape(_plain(title)) or None,
+        title=escape(printable(title)) or None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
         show_edge=False,
@@ -74,9 +75,10 @@ def _table(evidence: Evidence, title: str) -> Table:
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
     for name, a in evidence.attributes.items():
-        measured = [] if alone else [points(a.original.accuracy), _accuracy(a.ignorant)]
+        frozen = None if a.ignorant is None else a.ignorant.accuracy
+        measured = [] if alone else [points(a.original.accuracy), points(frozen)]
         table.add_row(
-            escape(_plain(name)),
+            escape(printable(name)),
             "unnamed" if a.role == "hidden" else a.role,
             points(a.floor),
             *measured,
@@ -92,10 +94,6 @@ def _proved(a: AttributeEvidence) -> str:
     if a.certificate is None or a.certificate.stated is None:
         return NONE
     return at_most(a.certificate.at_most)
-
-
-def _accuracy(tier: Tier | None) -> str:
-    return NONE if tier is None else points(tier.accuracy)
 
 
 def _linked(a: AttributeEvidence) -> Linked | None:
@@ -157,11 +155,6 @@ def _told(column: Column) -> str:
         if read.sure or read.copy_of
     ]
     return f" (reveals {', '.join(found)})" if found else ""
-
-
-def _plain(text: str) -> str:
-    """Control characters in names are replaced, so that a file cannot steer the terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _verdict_style(evidence: Evidence) -> str:

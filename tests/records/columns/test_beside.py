@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns import encode_column, measure_columns
 from withhold.records.columns.beside import tells_beside
+from withhold.records.columns.column_encoding import encode_column
+from withhold.records.columns.measure_columns import measure_columns
 
 N = 2000
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from withhold.records.columns import encode_column
+from withhold.records.columns.column_encoding import encode_column
 
 DAY = datetime.date(2024, 2, 29)
 COLUMNS = {

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns import measure_columns
+from withhold.records.columns.measure_columns import measure_columns
 
 N = 2000
 

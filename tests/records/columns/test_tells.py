@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns import encode_column, how_well_it_tells, is_copy
+from withhold.records.columns.column_encoding import encode_column
+from withhold.records.columns.tells import how_well_it_tells, is_copy
 
 N = 2000
 

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns import measure_columns, together
+from withhold.records.columns import together
+from withhold.records.columns.measure_columns import measure_columns
 
 N = 2000
 

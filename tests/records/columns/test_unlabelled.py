@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns import measure_columns
+from withhold.records.columns.measure_columns import measure_columns
 
 N = 2000
 

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.reading import Page, share
-from withhold.report.charts import Bar, bars, meter, strip
+from withhold.report.charts.bars import Bar, bars
+from withhold.report.charts.meter import meter
+from withhold.report.charts.strip import strip
 
 shares = st.floats(0, 1)
 

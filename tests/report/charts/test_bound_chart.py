@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.reading import Page, share
-from withhold.report.charts import limit
-from withhold.report.charts.bound_chart import scale
+from withhold.report.charts.bound_chart import limit, scale
 
 shares = st.floats(0, 1)
 

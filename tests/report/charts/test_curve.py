@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from report.reading import Page, share
-from withhold.report.charts import Point, curve
+from withhold.report.charts.curve import Point, curve
 
 
 def drawn(values: dict[int, float], floor: float = 0.1) -> Page:

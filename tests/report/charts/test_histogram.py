@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from report.reading import Page, share
-from withhold.report.charts import histogram
+from withhold.report.charts.histogram import histogram
 
 
 def test_heights_and_places() -> None:

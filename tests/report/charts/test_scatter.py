@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.reading import Page
-from withhold.report.charts import colouring, scatter
+from withhold.report.charts.scatter import colouring, scatter
 
 numbers = st.floats(-1e6, 1e6)
 

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns.bins import binned, looks
 from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.exact import chance_of_squares
 from withhold.records.columns.joint import single_labels
@@ -27,7 +26,6 @@ def tells_beside(
     attributes: Sequence[Attribute],
     *,
     most: int = 200,
-    seed: int = 0,
 ) -> dict[str, str]:
     """The columns that reveal more than the released code does: {column: attribute}.
 
@@ -41,14 +39,14 @@ def tells_beside(
     labels = [a for a in single_labels(attributes) if a.known.sum() >= FEWEST]
     level = LEVEL / 2 / max(len(encoded) * len(labels), 1)
     for name, column in encoded.items():
-        values = looks(column)
+        values = column.looks()
         # Two tests for each binning of the values.
         each = level / (2 * len(values))
         for a in labels:
-            if any(_chance(code, v, a, each, seed) < each for v in values):
+            if any(_chance(code, v, a, each) < each for v in values):
                 found[name] = a.name
                 break
-    left = {n: binned(c) for n, c in list(encoded.items())[:most] if n not in found}
+    left = {n: c.binned() for n, c in list(encoded.items())[:most] if n not in found}
     pairs = list(combinations(left, 2))
     level = LEVEL / 2 / max(len(pairs) * len(labels), 1)
     for one, two in pairs:
@@ -58,27 +56,27 @@ def tells_beside(
         for a in labels:
             known = a.known
             y = a.codes[known]
-            if chance_of_squares(value[known], y, code[known], level=level, seed=seed) < level:
+            if chance_of_squares(value[known], y, code[known], level=level) < level:
                 found[two] = a.name
                 break
     return found
 
 
-def _chance(code: Codes, value: Codes, attribute: Attribute, level: float, seed: int) -> float:
+def _chance(code: Codes, value: Codes, attribute: Attribute, level: float) -> float:
     """The smaller of two p-values: chi-squared within the codes, and a gain in log-probability."""
     known = attribute.known
     _, y = np.unique(attribute.codes[known], return_inverse=True)
-    squares = chance_of_squares(value[known], y, code[known], level=level, seed=seed)
-    return min(squares, _chance_of_gain(code[known], value[known], y, seed))
+    squares = chance_of_squares(value[known], y, code[known], level=level)
+    return min(squares, _chance_of_gain(code[known], value[known], y))
 
 
-def _chance_of_gain(code: Codes, value: Codes, y: Codes, seed: int) -> float:
+def _chance_of_gain(code: Codes, value: Codes, y: Codes) -> float:
     """The p-value of the gain in log-probability of the class from (code, value) over code."""
     k = int(y.max(initial=0)) + 1
     _, pair = np.unique(np.stack([code, value], axis=1), axis=0, return_inverse=True)
     _, code = np.unique(code, return_inverse=True)
     pair, code = pair.reshape(-1), code.reshape(-1)
-    rng = np.random.default_rng([seed, 0xBE5])
+    rng = np.random.default_rng([0, 0xBE5])
     fold = np.empty(len(y), np.int64)
     fold[np.lexsort((rng.random(len(y)), y))] = np.arange(len(y)) % FOLDS
     gain = np.empty(len(y))

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from withhold.records.columns.numbers import number_parts
-from withhold.records.columns.text import text_parts
+from withhold.records.arrow_kinds import is_bytes, is_list, is_number
+from withhold.records.columns.value_parts import number_parts, text_parts
 from withhold.records.plain import plain_column
 
 FloatArray = npt.NDArray[np.float32]
@@ -20,6 +20,8 @@ Parts = npt.NDArray[Any]  # (n, k) numbers of any type
 Codes = npt.NDArray[np.int64]
 FREQUENT = 32  # commonest values, which get an indicator each
 BUCKETS = 32  # hashed indicators of the other values
+BINS = 6  # for a column of many values
+OWN = 100  # a column with up to this many values is also tested value by value
 LONGEST = 256  # numbers of a list that are encoded individually
 
 
@@ -42,6 +44,23 @@ class EncodedColumn:
     def distinct(self) -> int:
         """How many different values there are, without missing ones."""
         return int(self.codes.max(initial=-1)) + 1
+
+    def binned(self) -> Codes:
+        """Codes of the values if there are few, otherwise of quantile bins; missing is a value."""
+        if self.distinct <= 3 * BINS:
+            return self.codes + 1
+        ordered = np.sort(self.codes[self.codes >= 0])
+        edges = ordered[(np.arange(1, BINS) * len(ordered)) // BINS]
+        place: Codes = np.searchsorted(edges, self.codes, side="right") + 1
+        return np.where(self.codes >= 0, place, 0)
+
+    def looks(self) -> list[Codes]:
+        """Codes to test: in bins and, for up to OWN values, also value by value.
+
+        Bins show what neighbouring values share; the parity of a number shows only value by value.
+        """
+        own = [self.codes + 1] if 3 * BINS < self.distinct <= OWN else []
+        return [self.binned(), *own]
 
     def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> EncodedColumn:
         """The same column for some records."""
@@ -68,11 +87,11 @@ def encode_column(column: pa.ChunkedArray, *, seed: int = 0) -> EncodedColumn:
     shared = [missing[:, None], *_categories(codes, seed)]
     if pa.types.is_boolean(kind):
         name, parts = "true or false", [pc.fill_null(column, False).to_numpy().astype(float)]
-    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    elif is_number(kind) or pa.types.is_decimal(kind):
         name, parts = "number", [number_parts(column)]
     elif pa.types.is_temporal(kind):
         name, parts = "date", [_of_values(_date_parts(values), codes)]
-    elif _is_bytes(kind):
+    elif is_bytes(kind):
         name, parts = "bytes", [_of_values(_byte_parts(values.to_pylist()), codes)]
     else:
         texts = [str(v) for v in values.to_pylist()]
@@ -183,28 +202,18 @@ def list_matrix(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64] | 
     None if the column does not contain lists of numbers."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     kind = array.type
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        if not pa.types.is_fixed_size_list(kind):
-            return None
-        array = array.cast(pa.list_(kind.value_type))
-        kind = array.type
+    if not is_list(kind):
+        return None
     inner = kind.value_type
-    if (
-        pa.types.is_list(inner)
-        or pa.types.is_large_list(inner)
-        or pa.types.is_fixed_size_list(inner)
-    ):
+    if pa.types.is_fixed_size_list(kind):
+        array = array.cast(pa.list_(inner))
+    if is_list(inner):
         flat = list_matrix(pc.list_flatten(array))
         outer = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
         if flat is None or len(set(outer.tolist())) != 1:
             return None
         return flat.reshape(len(array), -1)
-    if not (
-        pa.types.is_integer(inner)
-        or pa.types.is_floating(inner)
-        or pa.types.is_decimal(inner)
-        or pa.types.is_boolean(inner)
-    ):
+    if not (is_number(inner) or pa.types.is_decimal(inner) or pa.types.is_boolean(inner)):
         return None
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
     values = pc.list_flatten(array).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -227,11 +236,3 @@ def _stack(parts: list[Parts]) -> FloatArray:
     x = np.clip(np.nan_to_num(x), -3e38, 3e38).astype(np.float32)
     varies = (x != x[:1]).any(axis=0)
     return np.ascontiguousarray(x[:, varies] if varies.any() else x[:, :1])
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )

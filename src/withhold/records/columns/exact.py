@@ -44,7 +44,7 @@ def fisher(count: int, row: int, column: int, n: int) -> float:
 
 
 def chance_of_squares(
-    value: Codes, y: Codes, stratum: Codes | None = None, *, level: float, seed: int = 0
+    value: Codes, y: Codes, stratum: Codes | None = None, *, level: float
 ) -> float:
     """The p-value of Pearson's chi-squared, summed over strata, given all margins.
 
@@ -63,7 +63,7 @@ def chance_of_squares(
     chance = float(gamma.sf(squares, mean**2 / variance, scale=variance / mean))
     if chance >= level:
         return chance
-    rng = np.random.default_rng([seed, 0x5A0])
+    rng = np.random.default_rng([0, 0x5A0])
     by_stratum = np.argsort(stratum, kind="stable")
     mixed = np.empty_like(y)
     for _ in range(SHUFFLES):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from withhold.records.attribute import Attribute, combine
-from withhold.records.columns.bins import looks
 from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.exact import chance_of_squares
 
@@ -39,7 +38,7 @@ def single_labels(attributes: Sequence[Attribute]) -> list[Attribute]:
 
 
 def tells_a_pair(
-    encoded: EncodedColumn, attributes: Sequence[Attribute], level: float, *, seed: int = 0
+    encoded: EncodedColumn, attributes: Sequence[Attribute], level: float
 ) -> str | None:
     """The first pair of attributes or labels that the column reveals jointly, or None.
 
@@ -47,7 +46,7 @@ def tells_a_pair(
     divided by the number of tests.
     """
     pairs = list(combinations(single_labels(attributes), 2))[:PAIRS]
-    values = looks(encoded)
+    values = encoded.looks()
     each = level / max(len(pairs) * len(values), 1)
     for pair in pairs:
         joint = combine(pair)
@@ -56,6 +55,6 @@ def tells_a_pair(
             continue
         for value in values:
             y = joint.codes[known]
-            if chance_of_squares(value[known], y, level=each, seed=seed) < each:
+            if chance_of_squares(value[known], y, level=each) < each:
                 return joint.name
     return None

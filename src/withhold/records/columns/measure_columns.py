@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,6 @@ from withhold.records.attribute import Attribute
 from withhold.records.columns.beside import tells_beside
 from withhold.records.columns.column_encoding import EncodedColumn, encode_column
 from withhold.records.columns.joint import tells_a_pair, with_joint
-from withhold.records.columns.known_values import value_digests
 from withhold.records.columns.rules import structural_reason, uncheckable
 from withhold.records.columns.tells import LEVEL, Telling, how_well_it_tells, is_copy
 from withhold.records.columns.together import columns_to_pair, tells_together
@@ -23,6 +23,7 @@ from withhold.records.plain import plain_column, plain_type
 
 Codes = npt.NDArray[np.int64]
 MOST = 20_000  # records used to measure columns
+MANY = 256  # the values of a column with more of them are not remembered
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,6 @@ def measure_columns(
     x: npt.NDArray[np.float32] | None = None,
     code: Codes | None = None,
     groups: Codes | None = None,
-    seed: int = 0,
 ) -> dict[str, Measured]:
     """Judge each column of `table`: by its type, by what it reveals alone, and together.
 
@@ -73,7 +73,7 @@ def measure_columns(
         if reason is not None:
             found[name] = Measured("untried", reason)
             continue
-        encoded = encode_column(column, seed=seed)
+        encoded = encode_column(column)
         copied = next((a.name for a in attributes if is_copy(encoded, a)), None)
         if copied is not None:
             found[name] = Measured("copy", f"copy of '{copied}', which is suppressed")
@@ -81,9 +81,9 @@ def measure_columns(
         if pa.types.is_nested(column.type) and x is not None and len(x) < len(encoded):
             first = np.arange(len(x))  # a sample has lists only for these records
             few = None if groups is None else groups[first]
-            found[name] = _alone(encoded.rows(first), [a.rows(first) for a in joined], few, seed)
+            found[name] = _alone(encoded.rows(first), [a.rows(first) for a in joined], few)
         else:
-            found[name] = _alone(encoded, joined, groups, seed)
+            found[name] = _alone(encoded, joined, groups)
         if found[name].harmless:
             open_[name] = encoded
     if code is not None and len(code):
@@ -91,12 +91,12 @@ def measure_columns(
         known = [a.rows(first) for a in joined]
         some = {n: e.rows(first) for n, e in open_.items()}
         most = columns_to_pair(some, known)
-        for name, attribute in tells_beside(code, some, known, most=most, seed=seed).items():
+        for name, attribute in tells_beside(code, some, known, most=most).items():
             del open_[name]
             found[name] = Measured("together", f"reveals '{attribute}' together with the code")
     if len(open_) > 1:
         alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
-        for name, told in tells_together(open_, joined, alone, seed=seed).items():
+        for name, told in tells_together(open_, joined, alone).items():
             if told is None:
                 why = "could not be checked: too many columns to try them in pairs"
                 found[name] = Measured("untried", why)
@@ -120,10 +120,6 @@ def describe_columns(
     For harmless columns with few values, the keyed digests of the values are kept with the kind.
     """
     found = measure_columns(table, attributes, x=x, groups=groups) if attributes else {}
-    tells: dict[str, dict[str, float]] = {}
-    for name, one in found.items():
-        if one.told is not None and not one.harmless:
-            tells.setdefault(one.told.attribute, {})[name] = round(one.told.accuracy, 6)
     return {
         "harmless": {
             n: {"kind": kind_of(table[n].type), "values": value_digests(table[n], key)}
@@ -131,8 +127,17 @@ def describe_columns(
             if one.harmless
         },
         "checked": [n for n, one in found.items() if one.rule not in ("unchecked", "untried")],
-        "tells": tells,
+        "tells": revealed(found),
     }
+
+
+def revealed(found: Mapping[str, Measured]) -> dict[str, dict[str, float]]:
+    """What columns reveal alone or together: {attribute: {column: accuracy}}."""
+    tells: dict[str, dict[str, float]] = {}
+    for name, one in found.items():
+        if one.told is not None and not one.harmless:
+            tells.setdefault(one.told.attribute, {})[name] = round(one.told.accuracy, 6)
+    return tells
 
 
 def kind_of(kind: pa.DataType) -> str:
@@ -144,6 +149,27 @@ def kind_of(kind: pa.DataType) -> str:
     return "text" if "string" in str(kind) else str(kind)
 
 
+def value_digests(column: pa.ChunkedArray, key: bytes) -> list[str] | None:
+    """A keyed digest of each value that occurs, including missing; None if there are too many."""
+    values: set[str] = set()
+    for chunk in plain_column(column, one_missing=True).chunks:
+        whole = pa.types.is_nested(chunk.type) or pa.types.is_interval(chunk.type)
+        distinct = chunk if whole else chunk.unique()
+        values |= {str(v) for v in distinct.to_pylist()}
+        if len(values) > MANY:
+            return None
+    return sorted(
+        hashlib.blake2b(v.encode(), key=key, digest_size=8, person=b"column value").hexdigest()
+        for v in values
+    )
+
+
+def only_known_values(column: pa.ChunkedArray, known: Sequence[str] | None, key: bytes) -> bool:
+    """Whether every value occurred in the fit; False if the fit did not remember them."""
+    found = value_digests(column, key)
+    return found is not None and known is not None and set(found) <= set(known)
+
+
 def in_words(told: Telling) -> str:
     """What a column reveals, in words: "reveals 'gender' (79 % right, 52 % by guessing)"."""
     best, guess = 100 * told.accuracy, 100 * told.majority
@@ -153,12 +179,12 @@ def in_words(told: Telling) -> str:
 
 
 def _alone(
-    encoded: EncodedColumn, attributes: Sequence[Attribute], groups: Codes | None, seed: int
+    encoded: EncodedColumn, attributes: Sequence[Attribute], groups: Codes | None
 ) -> Measured:
     found: list[Telling] = []
     for attribute in attributes:
         for units in (None, groups) if groups is not None else (None,):
-            told = how_well_it_tells(encoded, attribute, groups=units, seed=seed)
+            told = how_well_it_tells(encoded, attribute, groups=units)
             if units is None and not told.checked:
                 return Measured("unchecked", f"too few labels of '{attribute.name}' to check it")
             found.append(told)
@@ -166,12 +192,12 @@ def _alone(
     if tells:
         worst = max(tells, key=lambda t: t.accuracy)
         return Measured("tells", in_words(worst), worst)
-    pair = tells_a_pair(encoded, attributes, LEVEL, seed=seed)
+    pair = tells_a_pair(encoded, attributes, LEVEL)
     if pair is not None:
         return Measured("tells", f"reveals '{pair}' jointly")
     doubt = next((t.doubt for t in found if t.doubt), None)
     for attribute in attributes:
-        doubt = doubt or why_not_covered(encoded, attribute, seed=seed)
+        doubt = doubt or why_not_covered(encoded, attribute)
     if doubt is not None:
         return Measured("unchecked", doubt)
     least = min(found, key=lambda t: t.chance, default=None)

@@ -16,8 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from withhold.records.columns.bins import OWN, binned
-from withhold.records.columns.column_encoding import EncodedColumn
+from withhold.records.columns.column_encoding import OWN, EncodedColumn
 from withhold.records.columns.exact import fisher
 
 Codes = npt.NDArray[np.int64]
@@ -48,7 +47,7 @@ def why_unchecked(encoded: EncodedColumn, y: Codes, name: str, level: float) -> 
     rare = np.flatnonzero((count > 0) & (count < RARE))
     if count[rare].sum() > len(y) / 2:
         return ""  # if most classes are small, the test on all records has enough power
-    value = encoded.codes + 1 if encoded.distinct <= OWN else binned(encoded)
+    value = encoded.codes + 1 if encoded.distinct <= OWN else encoded.binned()
     common = np.bincount(value)
     for c in rare:
         values, inside = np.unique(value[y == c], return_counts=True)

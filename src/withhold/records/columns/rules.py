@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from withhold.records.arrow_kinds import is_bytes, is_number, is_text
 from withhold.records.columns.column_encoding import FREQUENT, list_matrix
 from withhold.records.plain import plain_column, plain_type
 
@@ -37,9 +38,7 @@ def structural_reason(name: str, column: pa.ChunkedArray, x: FloatArray | None) 
         return "different in nearly every record, so it can identify the record"
     if x is not None and copies_inputs(column, x):
         return "copy or near-copy of the features that were modified"
-    matrix = (
-        None if not pa.types.is_nested(column.type) else list_matrix(column.slice(0, _FIT_ROWS))
-    )
+    matrix = list_matrix(column.slice(0, _FIT_ROWS))
     if matrix is not None and matrix.shape[1] > SHORT and not _is_binary_labels(matrix):
         return f"list of {matrix.shape[1]:,} numbers that the method did not modify"
     return None
@@ -48,13 +47,7 @@ def structural_reason(name: str, column: pa.ChunkedArray, x: FloatArray | None) 
 def has_bytes(kind: pa.DataType) -> bool:
     """Whether values of this type contain bytes, at any depth."""
     kind = plain_type(kind)
-    if (
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    ):
-        return True
-    return any(has_bytes(kind.field(i).type) for i in range(kind.num_fields))
+    return is_bytes(kind) or any(has_bytes(kind.field(i).type) for i in range(kind.num_fields))
 
 
 def uncheckable(column: pa.ChunkedArray) -> str | None:
@@ -70,7 +63,7 @@ def uncheckable(column: pa.ChunkedArray) -> str | None:
             return f"could not be checked: values of type {column.type}"
         return None
     if 0 < present < FEW and (
-        (_is_text(column.type) and len(column) >= FEW) or _mostly_different(column)
+        (is_text(column.type) and len(column) >= FEW) or _mostly_different(column)
     ):
         return f"could not be checked: only {present} values, which may each name a person"
     return None
@@ -130,8 +123,8 @@ def copies_inputs(column: pa.ChunkedArray, x: FloatArray) -> bool:
     if not values.shape[1] or not inputs.shape[1]:
         return False
     different = len(np.unique(values)) if values.shape[1] == 1 else FREQUENT + 1
-    if different == 2:
-        return _equal(values, inputs)
+    if different == 2:  # does it equal one of the inputs, up to scale and offset?
+        return bool((_correlation(values, inputs) > 1 - 1e-6).any())
     best = np.maximum(_correlation(values, inputs), _correlation(_ranks(values), _ranks(inputs)))
     sizes = np.abs(inputs - inputs.mean(axis=0))  # to find squares and absolute values
     best = np.maximum(best, _correlation(_ranks(values), _ranks(sizes)))
@@ -150,21 +143,16 @@ def _matrix(column: pa.ChunkedArray) -> npt.NDArray[np.float64] | None:
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         short = pa.types.is_date32(kind) or pa.types.is_time32(kind)
         column = column.cast(pa.int32() if short else pa.int64())
-    if _is_text(kind):
+    if is_text(kind):
         try:
             column = column.cast(pa.string()).cast(pa.float64())  # numbers stored as text
         except pa.ArrowInvalid:
             return None
     kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    if not (is_number(kind) or pa.types.is_decimal(kind)):
         return None
     numbers = column.cast(pa.float64(), safe=False).to_numpy()
     return numbers.reshape(-1, 1)  # type: ignore[no-any-return]
-
-
-def _equal(values: npt.NDArray[np.float64], inputs: npt.NDArray[np.float64]) -> bool:
-    """Whether a two-valued column equals one of the inputs, up to scale and offset."""
-    return bool((_correlation(values, inputs) > 1 - 1e-6).any())
 
 
 def _correlation(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -193,21 +181,12 @@ def _explained(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
 
 
 def _is_paths(column: pa.ChunkedArray) -> bool:
-    if not _is_text(column.type):
+    if not is_text(column.type):
         return False
     texts = [t for t in column.slice(0, 1000).to_pylist() if t]
-    return len(texts) >= FEW and sum(bool(_looks_like_path(t)) for t in texts) > 0.8 * len(texts)
-
-
-def _looks_like_path(text: str) -> bool:
-    return " " not in text.strip() and _FILE.search(text) is not None
+    paths = [t for t in texts if " " not in t.strip() and _FILE.search(t)]
+    return len(texts) >= FEW and len(paths) > 0.8 * len(texts)
 
 
 def _is_binary_labels(matrix: npt.NDArray[np.float64]) -> bool:
     return bool(np.isin(matrix[~np.isnan(matrix)], (0.0, 1.0)).all())
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )

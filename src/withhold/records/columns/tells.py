@@ -12,8 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns.bins import BINS, binned
-from withhold.records.columns.column_encoding import FREQUENT, EncodedColumn, encode_column
+from withhold.records.columns.column_encoding import BINS, FREQUENT, EncodedColumn, encode_column
 from withhold.records.columns.exact import chance_of_cells
 from withhold.records.columns.guess import (
     Guesser,
@@ -151,7 +150,7 @@ def _exact(encoded: EncodedColumn, y: Codes, level: float) -> float:
     """The p-value of the most surprising cell of values (or bins) and classes."""
     tables = [encoded.codes + 1]
     if encoded.kind != COMBINATION and encoded.distinct > 3 * BINS:
-        tables.append(binned(encoded))
+        tables.append(encoded.binned())
     each = level / len(tables)
     return len(tables) * min(chance_of_cells(table, y, each) for table in tables)
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns.bins import binned, looks
 from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.tells import COMBINATION, LEVEL, Telling, how_well_it_tells
 
@@ -26,8 +25,6 @@ def tells_together(
     encoded: Mapping[str, EncodedColumn],
     attributes: Sequence[Attribute],
     alone: Mapping[str, float],
-    *,
-    seed: int = 0,
 ) -> dict[str, Telling | None]:
     """The columns to leave out so that the others reveal nothing together: {column: what it added}.
 
@@ -48,10 +45,10 @@ def tells_together(
         out[worst] = told
         del left[worst]
 
-    for names, told in telling_sets(left, attributes, seed=seed):
+    for names, told in telling_sets(left, attributes):
         leave_out(names, told)
     while len(left) > 1:
-        whole = _worst(_stacked(list(left.values())), attributes, seed)
+        whole = _worst(_stacked(list(left.values())), attributes, seed=0)
         if whole is None or whole.chance >= LEVEL / 3:
             break
         leave_out(left, whole)
@@ -65,7 +62,7 @@ def telling_sets(
 
     The caller may remove columns from `left` while iterating; later sets do not contain them.
     """
-    bins = {n: binned(c) for n, c in left.items()}
+    bins = {n: c.binned() for n, c in left.items()}
     labels = _labels(attributes)
     for size, most in ((2, PAIRS), (3, TRIPLES)):
         tried = comb(len(left), size)
@@ -89,7 +86,7 @@ def _views(
     """The columns in bins and, if there are enough records to fill the cells, by their values."""
     coarse = [bins[n] for n in names]
     yield coarse
-    fine = [looks(columns[n])[-1] for n in names]
+    fine = [columns[n].looks()[-1] for n in names]
     cells = np.prod([int(f.max(initial=0)) + 1 for f in fine])
     if cells * FULL <= len(fine[0]) and any(
         f.max(initial=0) != c.max(initial=0) for f, c in zip(fine, coarse, strict=True)
@@ -99,7 +96,7 @@ def _views(
 
 def columns_to_pair(encoded: Mapping[str, EncodedColumn], attributes: Sequence[Attribute]) -> int:
     """How many columns can be tested pair by pair within the limits."""
-    bins = {n: binned(c) for n, c in encoded.items()}
+    bins = {n: c.binned() for n, c in encoded.items()}
     most = min(PAIRS, WORK / max(_cost(bins, _labels(attributes), 2), 1))
     return int((1 + np.sqrt(1 + 8 * most)) // 2)
 

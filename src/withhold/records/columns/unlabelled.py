@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from withhold.records.attribute import Attribute
-from withhold.records.columns.bins import OWN
-from withhold.records.columns.column_encoding import EncodedColumn
+from withhold.records.columns.column_encoding import OWN, EncodedColumn
 from withhold.records.columns.tells import how_well_it_tells
 
 SHARE = 0.5  # share of the records that must have a label

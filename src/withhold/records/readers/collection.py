@@ -61,6 +61,21 @@ class Collection(Protocol):
         """The options of `open_media` that decide what is read as media and what as labels."""
 
 
+class LabelTable:
+    """What collections share that have the labels of all items in a table."""
+
+    table: pa.Table
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the labels."""
+        return self.table.schema
+
+    def labels(self) -> pa.Table | None:
+        """The labels of every item; None where there are none."""
+        return self.table if self.table.num_columns else None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CollectionView:
     """A collection seen through another one: what it does not change is that of the whole."""
@@ -145,19 +160,10 @@ class Selection(CollectionView):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Relabelled(CollectionView):
+class Relabelled(LabelTable, CollectionView):
     """The media of a collection with other labels: a table of as many rows."""
 
     table: pa.Table
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Of the labels."""
-        return self.table.schema
-
-    def labels(self) -> pa.Table | None:
-        """The labels of every item; None where there are none."""
-        return self.table if self.table.num_columns else None
 
     def items(self, start: int = 0) -> Iterator[Item]:
         """The items from number `start` on."""
@@ -176,7 +182,7 @@ def _places_hash(places: npt.NDArray[np.int64]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class Samples(LabelTable):
     """Decoded samples in memory, with a table of labels."""
 
     samples: Sequence[Sample]
@@ -193,17 +199,8 @@ class Samples:
             return cls([Clip(p) for p in pixels], table, "clip", name)
         return cls([Picture(p) for p in pixels], table, "image", name)
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Of the labels."""
-        return self.table.schema
-
     def __len__(self) -> int:
         return len(self.samples)
-
-    def labels(self) -> pa.Table | None:
-        """The labels of every item."""
-        return self.table if self.table.num_columns else None
 
     def items(self, start: int = 0) -> Iterator[Item]:
         """The items from number `start` on."""

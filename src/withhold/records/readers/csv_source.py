@@ -17,7 +17,7 @@ import pyarrow.csv as pacsv
 
 from withhold.core.errors import UserError
 from withhold.core.safe_read import open_regular
-from withhold.records.readers.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.records.readers.source import Source, check_table, one_line, reads
 from withhold.records.readers.unpacked import check_unpacked, check_width
 
 _MISSING = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "?"]
@@ -30,7 +30,7 @@ _DELIMITERS = tuple(_WORDS)
 
 
 @reads(".csv", ".csv.gz")
-class CsvSource:
+class CsvSource(Source):
     """Streams a CSV file with a header line, in UTF-8.
 
     Fields are separated by commas, semicolons, tabs or bars: the one that gives the header most
@@ -54,16 +54,11 @@ class CsvSource:
         self.delimiter = ","
         types, rows = self._survey()
         self.schema = pa.schema(list(types.items()))
-        self.num_rows: int | None = rows
+        self.num_rows = rows
         check_table(self.name, self.schema, rows)
 
-    def batches(
-        self, *, rows: int = 4096, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `rows` rows. The whole file is parsed, for any choice of columns."""
-        wanted = check_columns(self.name, self.schema, columns)
-        types = {field.name: field.type for field in self.schema}
-        return rebatch(self._parse(types, wanted), rows, name=self.name)
+    def _read(self, rows: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        return self._parse({field.name: field.type for field in self.schema}, columns)
 
     def _survey(self) -> tuple[dict[str, pa.DataType], int]:
         names = self._header()

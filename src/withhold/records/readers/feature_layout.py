@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.records.arrow_kinds import is_list, is_number
 from withhold.records.readers.unpacked import MOST_FEATURES
 
 
@@ -41,15 +42,16 @@ class FeatureLayout:
         the file, not the order in `spec`.
         """
         found = _named(schema, spec, name)
-        lists = [column for column in found if _is_list(schema.field(column).type)]
+        lists = [column for column in found if is_list(schema.field(column).type)]
         if lists and len(found) > 1:
+            shown = spec if isinstance(spec, str) else listing(spec)
             raise UserError(
-                f"features '{_shown(spec)}' of {name} mix the list column '{lists[0]}' with others;"
+                f"features '{shown}' of {name} mix the list column '{lists[0]}' with others;"
                 f" name it alone: --features {lists[0]}"
             )
         for column in found:
             kind = schema.field(column).type
-            if not _is_number(kind.value_type if lists else kind):
+            if not is_number(kind.value_type if lists else kind):
                 raise UserError(
                     f"feature column '{column}' of {name} is not numeric ({kind});"
                     f" {_way_out(schema)}"
@@ -58,7 +60,9 @@ class FeatureLayout:
             return cls(tuple(found), len(found), tuple(found), False, name)
         kind = schema.field(found[0]).type
         layout = cls((found[0],), None, (), True, name)
-        return layout.with_dimension(kind.list_size) if _is_fixed(kind) else layout
+        return (
+            layout.with_dimension(kind.list_size) if pa.types.is_fixed_size_list(kind) else layout
+        )
 
     @classmethod
     def of_array(cls, dimension: int, names: Sequence[str] | None, *, name: str) -> FeatureLayout:
@@ -146,7 +150,7 @@ class FeatureLayout:
         column = self.columns[0]
         lists = batch.column(column)
         self._refuse(pc.is_null(lists), column, start_row, "is missing")
-        if _is_fixed(lists.type):
+        if pa.types.is_fixed_size_list(lists.type):
             dimension = lists.type.list_size
         else:
             lengths = pc.list_value_length(lists).to_numpy()
@@ -204,10 +208,6 @@ class FeatureLayout:
         return pa.array(cast, type=kind)
 
 
-def _shown(spec: str | Sequence[str]) -> str:
-    return spec if isinstance(spec, str) else listing(spec)
-
-
 def _parts(schema: pa.Schema, spec: str | Sequence[str]) -> list[str]:
     if not isinstance(spec, str):
         return list(spec)
@@ -239,26 +239,14 @@ def _named(schema: pa.Schema, spec: str | Sequence[str], name: str) -> list[str]
 
 
 def _way_out(schema: pa.Schema) -> str:
-    lists = [f.name for f in schema if _is_list(f.type) and _is_number(f.type.value_type)]
-    numbers = [f.name for f in schema if _is_number(f.type)]
+    lists = [f.name for f in schema if is_list(f.type) and is_number(f.type.value_type)]
+    numbers = [f.name for f in schema if is_number(f.type)]
     shown = f"list columns: {listing(lists)}; " if lists else ""
     example = lists[0] if lists else "'f_*'"
     return (
         f"name the features with --features, e.g. --features {example};"
         f" {shown}numeric columns: {listing(numbers)}"
     )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def _is_fixed(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_fixed_size_list(kind))
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(_is_fixed(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _float32(values: pa.Array) -> NDArray[np.float32]:
@@ -269,16 +257,16 @@ def _float32(values: pa.Array) -> NDArray[np.float32]:
 
 def _real(kind: pa.DataType) -> pa.DataType:
     """The type of a feature column after release: floats as they are, integers float32."""
-    if not _is_list(kind):
+    if not is_list(kind):
         return kind if pa.types.is_floating(kind) else pa.float32()
     inner = kind.value_field.with_type(_real(kind.value_type))
-    if _is_fixed(kind):
+    if pa.types.is_fixed_size_list(kind):
         return pa.list_(inner, kind.list_size)
     return pa.large_list(inner) if pa.types.is_large_list(kind) else pa.list_(inner)
 
 
 def _lists(values: pa.Array, kind: pa.DataType, dimension: int) -> pa.Array:
-    if _is_fixed(kind):
+    if pa.types.is_fixed_size_list(kind):
         return pa.FixedSizeListArray.from_arrays(values, type=kind)
     large = pa.types.is_large_list(kind)
     made = pa.LargeListArray if large else pa.ListArray

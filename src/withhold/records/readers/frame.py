@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from withhold.core.errors import UserError
 from withhold.records.readers.hugging_face import hugging_face_table, is_hugging_face
-from withhold.records.readers.source import check_columns, check_table, rebatch
+from withhold.records.readers.source import Source, check_table
 
 
-class FrameSource:
+class FrameSource(Source):
     """A source over a frame. The data is shared with the frame, not copied, if Arrow can do so.
 
     A pandas index is left out: it identifies a row and is not a column.
     """
 
-    by_column = True
-
-    def __init__(self, frame: Any, *, name: str | None = None) -> None:
-        self.name = name or f"the {_kind(frame)}"
+    def __init__(self, frame: Any) -> None:
+        self.name = f"the {_kind(frame)}"
         self._table = _as_table(frame, self.name)
         self.schema = self._table.schema
-        self.num_rows: int | None = self._table.num_rows
+        self.num_rows = self._table.num_rows
         check_table(self.name, self.schema, self.num_rows)
 
-    def batches(
-        self, *, rows: int = 4096, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `rows` rows: slices of the frame if its chunks allow it."""
-        table = self._table.select(check_columns(self.name, self.schema, columns))
-        return rebatch(table.to_batches(), rows, name=self.name)
+    def _read(self, rows: int, columns: list[str]) -> list[pa.RecordBatch]:
+        found: list[pa.RecordBatch] = self._table.select(columns).to_batches()
+        return found
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
@@ -48,13 +42,9 @@ def _plain(kind: pa.DataType) -> pa.DataType:
         return pa.large_binary()
     if pa.types.is_dictionary(kind):
         return pa.dictionary(kind.index_type, _plain(kind.value_type), ordered=kind.ordered)
-    if pa.types.is_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_list_view(kind):
         return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
-    if pa.types.is_large_list(kind):
-        return pa.large_list(kind.value_field.with_type(_plain(kind.value_type)))
-    if pa.types.is_list_view(kind):
-        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
-    if pa.types.is_large_list_view(kind):
+    if pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind):
         return pa.large_list(kind.value_field.with_type(_plain(kind.value_type)))
     return kind
 

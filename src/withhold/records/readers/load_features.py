@@ -28,7 +28,7 @@ def load_features(
         if first is None:
             raise UserError(f"{source.name} has no rows; nothing can be read from it")
         layout = layout.with_dimension(layout.read(first).shape[1])
-    x = np.empty((_count(source, layout), len(layout.names)), np.float32)
+    x = np.empty((source.num_rows, len(layout.names)), np.float32)
     if layout.is_list or not source.by_column:
         _fill(x, source, layout, rows)
         return x
@@ -37,13 +37,6 @@ def load_features(
         part = replace(layout, columns=some, names=some, dimension=len(some))
         _fill(x[:, start : start + len(some)], source, part, rows)
     return x
-
-
-def _count(source: Source, layout: FeatureLayout) -> int:
-    if source.num_rows is not None:
-        return source.num_rows
-    # Reading twice costs time. Growing an array, or joining parts, would need its size again.
-    return sum(batch.num_rows for batch in source.batches(columns=layout.columns[:1]))
 
 
 def _fill(x: NDArray[np.float32], source: Source, layout: FeatureLayout, rows: int | None) -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from withhold.core.errors import UserError, listing
 from withhold.core.lists import from_cell
 from withhold.core.safe_read import file_sha256, open_regular, read_bounded, reason
-from withhold.records.readers.collection import FILE, Item
+from withhold.records.readers.collection import FILE, Item, LabelTable
 from withhold.records.readers.fence import is_below
 from withhold.records.readers.file_pattern import Pattern, typed
 from withhold.records.samples import SUFFIXES, BadMedia, Kind, kind_of
@@ -28,7 +28,7 @@ _OUTSIDE = "is a link that leads out of the folder; if you trust it, add --allow
 
 
 @dataclass(frozen=True, eq=False)
-class MediaFolder:
+class MediaFolder(LabelTable):
     """Every file of one kind below a folder, in the order of their names.
 
     Files with suffixes of another kind are counted in `others` and ignored. A linked folder is
@@ -91,17 +91,8 @@ class MediaFolder:
         """The folder's own name."""
         return self.root.name or str(self.root)
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The file name, and the labels from the names."""
-        return self.table.schema
-
     def __len__(self) -> int:
         return len(self.paths)
-
-    def labels(self) -> pa.Table:
-        """The labels of every item."""
-        return self.table
 
     def items(self, start: int = 0) -> Iterator[Item]:
         """The items from number `start` on."""

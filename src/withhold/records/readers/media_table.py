@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.safe_read import file_sha256
+from withhold.records.arrow_kinds import is_list, is_text
 from withhold.records.readers.collection import FILE, Item
 from withhold.records.readers.fence import Fence
 from withhold.records.readers.media_folder import contents, file_stamp, stem
@@ -85,14 +86,7 @@ class MediaTable:
         return self.source.name
 
     def __len__(self) -> int:
-        return self._length
-
-    @cached_property
-    def _length(self) -> int:
-        rows = self.source.num_rows
-        if rows is None:
-            rows = sum(b.num_rows for b in self.source.batches(columns=[self.column]))
-        return int(rows)
+        return self.source.num_rows
 
     def labels(self) -> pa.Table | None:
         """The labels of every item. The column of media is not read."""
@@ -253,36 +247,24 @@ def _can_be(found: pa.DataType, kind: Kind) -> bool:
     """Whether a column of that type contains the media themselves."""
     if _is_struct(found):
         return True
-    if pa.types.is_string(found) or pa.types.is_large_string(found):
+    if is_text(found):
         return kind == "text"
     if pa.types.is_binary(found) or pa.types.is_large_binary(found):
         return True
-    return kind == "sound" and _is_list(found)
-
-
-def _is_list(found: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_list(found)
-        or pa.types.is_large_list(found)
-        or pa.types.is_fixed_size_list(found)
-    )
+    return kind == "sound" and is_list(found)
 
 
 def _form(found: pa.DataType, kind: Kind, column: str, source: Source) -> Form:
     if _is_struct(found):
         return "struct"
     if pa.types.is_binary(found) or pa.types.is_large_binary(found):
-        return (
-            "mulaw"
-            if kind == "sound" and "mulaw" in column.lower()
-            else _bytes(source, column, kind)
-        )
-    if kind == "sound" and _is_list(found):
+        return _bytes(source, column, kind)
+    if kind == "sound" and is_list(found):
         values = found.value_type
         if values == pa.int16() or pa.types.is_floating(values):
             return "samples"
         raise UserError(f"{source.name}: column '{column}' holds {values}, not sound samples")
-    if pa.types.is_string(found) or pa.types.is_large_string(found):
+    if is_text(found):
         return "text" if kind == "text" and column.lower() not in PATHS else "path"
     wanted = "bytes of files, paths" + (", or lists of int16 or float" if kind == "sound" else "")
     raise UserError(f"{source.name}: column '{column}' is {found}; {kind}s are {wanted}")
@@ -292,6 +274,8 @@ def _bytes(source: Source, column: str, kind: Kind) -> Form:
     """Whether binary sound is files or raw mu-law. Files begin with a signature of their format."""
     if kind != "sound":
         return "bytes"
+    if "mulaw" in column.lower():
+        return "mulaw"
     first = next(iter(source.batches(rows=16, columns=[column])))
     heads = [head for v in first.column(0) if v.is_valid and (head := v.as_py()[:4])]
     marks = (b"RIFF", b"fLaC", b"OggS", b"FORM", b"ID3", b"\xff\xfb", b".snd", b"caff", b"riff")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -16,12 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from withhold.core.errors import UserError
-from withhold.records.readers.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.records.readers.source import Source, check_table, one_line, reads
 from withhold.records.readers.unpacked import check_unpacked, check_width
 
 
 @reads(".npz")
-class NpzSource:
+class NpzSource(Source):
     """Streams the arrays of an `.npz`: a 1-D array is a column, a 2-D array a list column.
 
     2-D floats become lists of float32, 2-D integers and booleans keep their type. Numpy has no
@@ -30,12 +30,11 @@ class NpzSource:
     An array in Fortran order cannot be streamed by row and is loaded whole.
     """
 
-    by_column = True
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.name
-        members = [_column(path, array) for array in stored_arrays(path)]
+        members = stored_arrays(path)
+        types = {member.column: _column_type(path, member) for member in members}
         self._members = {member.column: member for member in members}
         for member in members[1:]:
             if member.rows != members[0].rows:
@@ -43,26 +42,21 @@ class NpzSource:
                     f"{path}: array '{member.column}' has {member.rows} rows, but"
                     f" '{members[0].column}' has {members[0].rows}; give all the same length"
                 )
-        self.schema = pa.schema([(member.column, member.type) for member in members])
-        self.num_rows: int | None = members[0].rows if members else 0
+        self.schema = pa.schema(list(types.items()))
+        self.num_rows = members[0].rows if members else 0
         check_table(self.name, self.schema, self.num_rows)
 
-    def batches(
-        self, *, rows: int = 4096, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `rows` rows. Only the requested arrays are unpacked."""
-        wanted = check_columns(self.name, self.schema, columns)
-        members = [self._members[column] for column in wanted]
-        return rebatch(self._unpacked(rows, members), rows, name=self.name)
-
-    def _unpacked(self, rows: int, members: list[_Member]) -> Iterator[pa.RecordBatch]:
-        schema = pa.schema([(member.column, member.type) for member in members])
-        total = self.num_rows or 0
+    def _read(self, rows: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        members = [self._members[column] for column in columns]
+        schema = pa.schema([self.schema.field(column) for column in columns])
         with _told_plainly(self.path), zipfile.ZipFile(self.path) as archive, ExitStack() as stack:
             streams = [_Rows(stack.enter_context(archive.open(m.file)), m) for m in members]
-            for start in range(0, total, rows):
-                count = min(rows, total - start)
-                arrays = [stream.take(count, self.path) for stream in streams]
+            for start in range(0, self.num_rows, rows):
+                count = min(rows, self.num_rows - start)
+                arrays = [
+                    stream.take(count, kind, self.path)
+                    for stream, kind in zip(streams, schema.types, strict=True)
+                ]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -71,10 +65,15 @@ class StoredArray:
     """The header of an array in an npz, checked against the size of its data."""
 
     file: str
-    name: str
+    column: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     fortran: bool
+
+    @property
+    def rows(self) -> int:
+        """How many rows a column has."""
+        return self.shape[0]
 
 
 def stored_arrays(path: Path) -> list[StoredArray]:
@@ -103,29 +102,15 @@ def _told_plainly(path: Path) -> Iterator[None]:
         ) from error
 
 
-@dataclass(frozen=True)
-class _Member:
-    file: str
-    column: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    fortran: bool
-    type: pa.DataType
-
-    @property
-    def rows(self) -> int:
-        return self.shape[0]
-
-
 class _Rows:
     """The rows of one array, taken in order from its open member of the zip."""
 
-    def __init__(self, stream: IO[bytes], member: _Member) -> None:
-        _read_header(stream)
+    def __init__(self, stream: IO[bytes], member: StoredArray) -> None:
+        read_header(stream)
         self.stream, self.member, self.done = stream, member, 0
         self.whole: NDArray[Any] | None = None
 
-    def take(self, count: int, path: Path) -> pa.Array:
+    def take(self, count: int, kind: pa.DataType, path: Path) -> pa.Array:
         member = self.member
         width = member.shape[1:]
         if member.fortran and len(member.shape) == 2:
@@ -136,7 +121,7 @@ class _Rows:
         else:
             array = self._values(count * (width[0] if width else 1), path).reshape(count, *width)
         self.done += count
-        return _to_arrow(array, member, path)
+        return _to_arrow(array, kind, f"{path}: array '{member.column}'")
 
     def _values(self, count: int, path: Path) -> NDArray[Any]:
         size = count * self.member.dtype.itemsize
@@ -149,7 +134,8 @@ class _Rows:
         return np.frombuffer(data, self.member.dtype, count=count)
 
 
-def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, Fortran order and type of an array; the stream is then at its first value."""
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(stream)
@@ -162,7 +148,7 @@ def _describe(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> St
         raise UserError(f"{path} holds '{info.filename}', which is not an array; leave it out")
     try:
         with archive.open(info) as stream:
-            shape, fortran, dtype = _read_header(stream)
+            shape, fortran, dtype = read_header(stream)
             there = info.file_size - stream.tell()
     except (ValueError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
         raise UserError(f"{path}: '{column}' is not a numpy array ({one_line(error)})") from error
@@ -183,52 +169,40 @@ def _describe(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> St
     return StoredArray(info.filename, column, dtype, tuple(shape), fortran)
 
 
-def _column(path: Path, array: StoredArray) -> _Member:
-    kind = _column_type(array.dtype, array.shape)
-    if kind is None:
-        raise UserError(
-            f"{path}: array '{array.name}' is {array.dtype} of shape {array.shape}; a column has"
-            " one value per row, or one row of numbers (reshape to two dimensions)"
-        )
-    return _Member(array.file, array.name, array.dtype, array.shape, array.fortran, kind)
-
-
-def _column_type(dtype: np.dtype[Any], shape: tuple[int, ...]) -> pa.DataType | None:
-    """The Arrow type of the column of an array, or None if there is none."""
+def _column_type(path: Path, array: StoredArray) -> pa.DataType:
+    """The Arrow type of the column of an array."""
+    dtype, shape = array.dtype, array.shape
     if len(shape) == 2 and dtype.kind in "fiub" and shape[1] > 0:
         value = pa.float32() if dtype.kind == "f" else pa.from_numpy_dtype(dtype.newbyteorder("="))
         return pa.list_(value, shape[1])
-    if len(shape) != 1:
-        return None
-    if dtype.kind in "US":
+    if len(shape) == 1 and dtype.kind in "US":
         return pa.string()
-    try:
-        return pa.array(np.empty(0, dtype.newbyteorder("="))).type
-    except (pa.ArrowException, NotImplementedError):
-        return None
+    if len(shape) == 1:
+        with suppress(pa.ArrowException, NotImplementedError):
+            return pa.array(np.empty(0, dtype.newbyteorder("="))).type
+    raise UserError(
+        f"{path}: array '{array.column}' is {dtype} of shape {shape}; a column has one value per"
+        " row, or one row of numbers (reshape to two dimensions)"
+    )
 
 
-def _to_arrow(array: NDArray[Any], member: _Member, path: Path) -> pa.Array:
+def _to_arrow(array: NDArray[Any], kind: pa.DataType, where: str) -> pa.Array:
     if array.ndim == 2:
-        value = member.type.value_type.to_pandas_dtype()
+        value = kind.value_type.to_pandas_dtype()
         with np.errstate(over="ignore"):
             flat = np.ascontiguousarray(array, dtype=value).ravel()
-        return pa.FixedSizeListArray.from_arrays(pa.array(flat), type=member.type)
+        return pa.FixedSizeListArray.from_arrays(pa.array(flat), type=kind)
     if array.dtype.kind == "S":
         try:
             array = np.strings.decode(array, "utf-8")
         except UnicodeDecodeError as error:
-            raise UserError(
-                f"{path}: array '{member.column}' holds bytes that are not UTF-8; save it as text"
-            ) from error
+            raise UserError(f"{where} holds bytes that are not UTF-8; save it as text") from error
     if array.dtype.kind == "U":
         try:
             texts = pa.array([text or None for text in array.tolist()], pa.string())
             texts.validate(full=True)
         except (pa.ArrowException, ValueError, SystemError) as error:  # beyond U+10FFFF
-            raise UserError(
-                f"{path}: array '{member.column}' holds characters that do not exist"
-            ) from error
+            raise UserError(f"{where} holds characters that do not exist") from error
         return texts
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return pa.array(native, type=member.type, from_pandas=True)
+    return pa.array(native, type=kind, from_pandas=True)

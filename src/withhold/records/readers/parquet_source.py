@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from withhold.core.errors import UserError
 from withhold.core.safe_read import open_regular
 from withhold.records.readers.frame import without_views
 from withhold.records.readers.parquet_pages import unpacked_pages
-from withhold.records.readers.source import check_columns, check_table, one_line, reads, rebatch
+from withhold.records.readers.source import Source, check_table, one_line, reads
 from withhold.records.readers.unpacked import check_unpacked, check_width, least_row_bytes
 
 _DECODE_BYTES = 2**20
@@ -20,7 +20,7 @@ _STREAM_BYTES = 2**16
 
 
 @reads(".parquet", ".pq")
-class ParquetSource:
+class ParquetSource(Source):
     """Streams a Parquet file; memory depends on the batch, not on the file's row groups.
 
     Every column is read through a small buffered stream. A memory map would not help, because its
@@ -28,15 +28,13 @@ class ParquetSource:
     with one row group that is the whole file.
     """
 
-    by_column = True
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.name
         try:
             with self._open() as file:
                 self.schema = without_views(file.schema_arrow)
-                self.num_rows: int | None = file.metadata.num_rows
+                self.num_rows = file.metadata.num_rows
                 unpacked = _unpacked(file.metadata, self.schema)
                 with open_regular(path) as raw:
                     unpacked = max(unpacked, unpacked_pages(raw))
@@ -50,14 +48,7 @@ class ParquetSource:
         check_width(self.name, len(self.schema))
         check_unpacked(path, unpacked)
 
-    def batches(
-        self, *, rows: int = 4096, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `rows` rows, with the columns in the requested order."""
-        wanted = check_columns(self.name, self.schema, columns)
-        return rebatch(self._decoded(rows, wanted), rows, name=self.name)
-
-    def _decoded(self, rows: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _read(self, rows: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(column) for column in columns], self.schema.metadata)
         # The decoder holds several times what it decodes (levels, growing builders), so it
         # decodes less than a batch at a time.
@@ -70,7 +61,7 @@ class ParquetSource:
                     found = batch.select(columns).cast(schema)
                     found.validate(full=True)  # invalid UTF-8, indices beyond a dictionary
                     done += found.num_rows
-                    if done > (self.num_rows or 0):
+                    if done > self.num_rows:
                         break
                     yield found
             if done != self.num_rows:

@@ -13,14 +13,14 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.safe_read import file_sha256, open_regular
-from withhold.records.readers.collection import Item
+from withhold.records.readers.collection import Item, LabelTable
 from withhold.records.readers.npz_source import stored_arrays
 from withhold.records.readers.source import one_line
 from withhold.records.samples import ByteArray, Clip, Kind, Picture
 
 
 @dataclass(frozen=True, eq=False)
-class PixelArrays:
+class PixelArrays(LabelTable):
     """8-bit pixels in memory, and the other arrays of the same length as labels."""
 
     path: Path
@@ -69,17 +69,8 @@ class PixelArrays:
         """The file's name."""
         return self.path.name
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of the labels."""
-        return self.table.schema
-
     def __len__(self) -> int:
         return len(self.pixels)
-
-    def labels(self) -> pa.Table | None:
-        """The labels of every item."""
-        return self.table if self.table.num_columns else None
 
     def items(self, start: int = 0) -> Iterator[Item]:
         """The items from number `start` on."""
@@ -111,12 +102,8 @@ def _label(values: npt.NDArray[Any], name: str, path: Path) -> pa.Array:
         labels = pa.array(values.tolist())
         labels.validate(full=True)
         return labels
-    except (
-        pa.ArrowException,
-        ValueError,
-        OverflowError,
-        SystemError,
-    ) as error:  # invalid code points
+    except (pa.ArrowException, ValueError, OverflowError, SystemError) as error:
+        # Invalid code points.
         raise UserError(
             f"{path.name}: array '{name}' cannot be read as labels ({one_line(error)})"
         ) from error
@@ -128,7 +115,7 @@ def _load(path: Path) -> dict[str, npt.NDArray[Any]]:
             if opened.read(6) == b"\x93NUMPY":
                 raise UserError(f"{path} holds one bare array; save it with np.savez")
         # Sizes are checked here, before numpy allocates what a header asks for.
-        names = [array.name for array in stored_arrays(path)]
+        names = [array.column for array in stored_arrays(path)]
         # Opened here, so that it is closed even if numpy fails.
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return {name: file[name] for name in names}

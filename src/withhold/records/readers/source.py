@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -15,23 +17,33 @@ from withhold.core.safe_read import open_regular
 from withhold.records.readers.times import check_times, check_zones
 
 
-class Source(Protocol):
+class Source(ABC):
     """A table that can be read many times, a batch at a time.
 
-    `num_rows` is None if it is not known without reading. `by_column` says whether reading a
-    few columns costs only those columns (Parquet) or the whole file (CSV).
+    `by_column` says whether reading a few columns costs only those columns (Parquet) or the whole
+    file (CSV).
     """
 
     name: str
     schema: pa.Schema
-    num_rows: int | None
-    by_column: bool
+    num_rows: int
+    by_column: bool = True
 
     def batches(
         self, *, rows: int = 4096, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of exactly `rows` rows (the last may be shorter) with these columns."""
-        ...
+        for column in columns or ():
+            if column not in self.schema.names:
+                known = self.schema.names
+                hint = did_you_mean(column, known) or f"; columns: {listing(known)}"
+                raise UserError(f"column '{column}' is not in {self.name}{hint}")
+        wanted = list(self.schema.names if columns is None else columns)
+        return rebatch(self._read(rows, wanted), rows, name=self.name)
+
+    @abstractmethod
+    def _read(self, rows: int, columns: list[str]) -> Iterable[pa.RecordBatch]:
+        """Batches of any size with these columns, in this order; about `rows` rows are wanted."""
 
 
 def open_source(data: Any) -> Source:
@@ -87,15 +99,6 @@ def check_table(name: str, schema: pa.Schema, num_rows: int | None) -> None:
     check_zones(schema, name)
 
 
-def check_columns(name: str, schema: pa.Schema, columns: Sequence[str] | None) -> list[str]:
-    """The columns to read: all of them for None, an error for one that does not exist."""
-    for column in columns or ():
-        if column not in schema.names:
-            hint = did_you_mean(column, schema.names) or f"; columns: {listing(schema.names)}"
-            raise UserError(f"column '{column}' is not in {name}{hint}")
-    return list(schema.names if columns is None else columns)
-
-
 def rebatch(
     batches: Iterable[pa.RecordBatch], rows: int, *, name: str = "the data"
 ) -> Iterator[pa.RecordBatch]:
@@ -142,8 +145,10 @@ def _check_readable(path: Path) -> None:
         with open_regular(path) as file:
             empty = not file.read(1)
     except FileNotFoundError:
-        near = did_you_mean(path.name, _neighbours(path.parent))
-        raise UserError(f"no such file: {path}{near}") from None
+        near: list[str] = []
+        with suppress(OSError):
+            near = sorted(os.listdir(path.parent))
+        raise UserError(f"no such file: {path}{did_you_mean(path.name, near)}") from None
     except PermissionError:
         raise UserError(
             f"{path} cannot be read: permission denied; ask its owner, or change its mode"
@@ -152,10 +157,3 @@ def _check_readable(path: Path) -> None:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
     if empty:
         raise UserError(f"{path} is empty (0 bytes); write it again")
-
-
-def _neighbours(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
+from withhold.records.arrow_kinds import is_list
 
 _DAY = 86_400
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -41,7 +42,8 @@ def check_times(batch: pa.RecordBatch, name: str) -> None:
             bounds = _bounds(leaf.type)
             if bounds is None:
                 continue
-            found = pc.min_max(leaf.cast(_plain(leaf.type)))
+            width = pa.int32() if leaf.type.bit_width == 32 else pa.int64()
+            found = pc.min_max(leaf.cast(width))
             low, high = found["min"].as_py(), found["max"].as_py()
             if low is not None and (low < bounds[0] or high > bounds[1]):
                 raise UserError(
@@ -65,10 +67,6 @@ def _bounds(kind: pa.DataType) -> tuple[int, int] | None:
     return None
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return pa.int32() if kind.bit_width == 32 else pa.int64()
-
-
 def _leaves(column: pa.Array) -> Iterator[pa.Array]:
     """The columns inside a column, without nesting."""
     kind = column.type
@@ -80,9 +78,7 @@ def _leaves(column: pa.Array) -> Iterator[pa.Array]:
     elif pa.types.is_map(kind):
         yield from _leaves(column.keys)
         yield from _leaves(column.items)
-    elif (
-        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    ):
+    elif is_list(kind):
         if pa.types.is_nested(kind.value_type) or pa.types.is_temporal(kind.value_type):
             yield from _leaves(column.flatten())
     else:

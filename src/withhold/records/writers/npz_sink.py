@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from withhold.core.errors import UserError
+from withhold.records.arrow_kinds import is_list, is_number, is_text
 from withhold.records.writers.sink import Sink, writes
 
 _TEXT_ROWS = 2**14
@@ -62,16 +62,6 @@ class NpzSink(Sink):
     def _release(self) -> None:
         for column in getattr(self, "_columns", []):
             column.close()
-
-
-class _Held(Protocol):
-    """The rows of one column until the zip can be written."""
-
-    def add(self, values: pa.Array) -> None: ...
-
-    def copy_to(self, member: IO[bytes]) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class _Scratch:
@@ -138,30 +128,27 @@ class _Values:
         column = pa.chunked_array(self.parts, self.kind)
         dtype = _numpy_type(column)
         _write_header(member, dtype, (len(column),))
-        for array in _pieces(column):
-            member.write(_to_numpy(array, dtype).tobytes())
+        for start in range(0, len(column), _TEXT_ROWS):
+            for array in column.slice(start, _TEXT_ROWS).iterchunks():
+                member.write(_to_numpy(array, dtype).tobytes())
 
     def close(self) -> None:
         self.parts = []
 
 
-def _held(field: pa.Field, folder: Path, where: str) -> _Held:
+def _held(field: pa.Field, folder: Path, where: str) -> _Scratch | _Matrices | _Values:
+    """The rows of one column until the zip can be written."""
     kind = field.type
     if not _is_matrix(kind):
         return _Values(kind)
-    return (
-        _Scratch(kind, folder, where)
-        if pa.types.is_floating(kind.value_type)
-        else _Matrices(kind, where)
-    )
+    if pa.types.is_floating(kind.value_type):
+        return _Scratch(kind, folder, where)
+    return _Matrices(kind, where)
 
 
 def _is_matrix(kind: pa.DataType) -> bool:
-    types = pa.types
-    if not (types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)):
-        return False
-    value = kind.value_type
-    return bool(types.is_floating(value) or types.is_integer(value) or types.is_boolean(value))
+    inner = kind.value_type if is_list(kind) else pa.null()
+    return is_number(inner) or bool(pa.types.is_boolean(inner))
 
 
 def _matrix(lists: pa.Array, width: int | None, where: str) -> NDArray[Any]:
@@ -179,11 +166,6 @@ def _matrix(lists: pa.Array, width: int | None, where: str) -> NDArray[Any]:
     return full
 
 
-def _pieces(column: pa.ChunkedArray) -> Iterator[pa.Array]:
-    for start in range(0, len(column), _TEXT_ROWS):
-        yield from column.slice(start, _TEXT_ROWS).iterchunks()
-
-
 def to_array(column: pa.ChunkedArray) -> NDArray[Any]:
     """A column as numpy has it: NaN for a null number, nothing for a null text."""
     whole = column.combine_chunks()
@@ -193,7 +175,7 @@ def to_array(column: pa.ChunkedArray) -> NDArray[Any]:
 
 def _numpy_type(column: pa.ChunkedArray) -> np.dtype[Any]:
     kind = column.type
-    if _is_text(kind):
+    if is_text(kind):
         longest = pc.max(pc.utf8_length(column)).as_py()
         return np.dtype(f"<U{max(1, longest or 0)}")
     if pa.types.is_null(kind):
@@ -235,10 +217,6 @@ def _float_for(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind == "f":
         return dtype
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _write_header(member: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:

@@ -10,7 +10,7 @@ _HEIGHT, _BAR = 12, 6
 
 
 def meter(value: float, *, before: float | None) -> Markup:
-    """A bar as wide as the value; screen readers get the figure from the text next to it."""
+    """A bar as wide as the value."""
     top = (_HEIGHT - _BAR) / 2
     drawn = [
         svg.bar("0%", top, "100%", _BAR, "track"),
@@ -18,8 +18,4 @@ def meter(value: float, *, before: float | None) -> Markup:
     ]
     if before is not None:
         drawn.append(svg.line(svg.at(before), 0, svg.at(before), _HEIGHT, "mark before"))
-    return svg.element(
-        "svg",
-        {"class": "chart meter", "width": "100%", "height": _HEIGHT, "aria_hidden": "true"},
-        *drawn,
-    )
+    return svg.beside_text(_HEIGHT, *drawn, kind="meter")

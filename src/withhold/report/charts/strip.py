@@ -10,10 +10,7 @@ _HEIGHT = 16
 
 
 def strip(value: float, ci: tuple[float, float], *, floor: float, chosen: bool = False) -> Markup:
-    """A dot at the value on the line of its interval, and the floor as an upright mark.
-
-    Hidden from screen readers, because the row gives the same figures.
-    """
+    """A dot at the value on the line of its interval, and the floor as an upright mark."""
     middle, low, high = _HEIGHT / 2, svg.at(ci[0]), svg.at(ci[1])
     dot: svg.Attributes = {
         "cx": svg.at(value),
@@ -21,16 +18,11 @@ def strip(value: float, ci: tuple[float, float], *, floor: float, chosen: bool =
         "r": 4.5 if chosen else 3.5,
         "class": "dot chosen" if chosen else "dot",
     }
-    return svg.element(
-        "svg",
-        {
-            "class": "chart strip",
-            "width": "100%",
-            "height": _HEIGHT,
-            "aria_hidden": "true",
-        },
+    return svg.beside_text(
+        _HEIGHT,
         svg.line("0%", middle, "100%", middle, "track"),
         svg.line(svg.at(floor), 1, svg.at(floor), _HEIGHT - 1, "mark floor"),
         svg.line(low, middle, high, middle, "whisker"),
         svg.element("circle", dot),
+        kind="strip",
     )
