@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from face_folders import make_celeba
+from face_folders import make_adience, make_celeba
 from release_support import picture_bytes
 
 
@@ -21,6 +21,7 @@ def make_media(folder: Path) -> Path:
     _voices(folder, rng)
     _signs(folder, rng)
     make_celeba(folder / "celeba")
+    make_adience(folder / "adience")
     return folder
 
 
