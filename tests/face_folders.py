@@ -62,9 +62,11 @@ def make_celeba(folder: Path, n: int = 40, *, csv: bool = False) -> Dataset:
     return data
 
 
-def make_adience(folder: Path, n: int = 60, *, people: int = 6, side: int = 64) -> Dataset:
+def make_adience(
+    folder: Path, n: int = 60, *, people: int = 6, side: int = 64, nuisance: float = 1.0
+) -> Dataset:
     """n images of both kinds over five folds, a person in one fold only; ages go with hair."""
-    data = drawn_faces(n, side=side, people=people)
+    data = drawn_faces(n, side=side, people=people, nuisance=nuisance)
     lines: dict[int, list[list[str]]] = {fold: [] for fold in range(5)}
     for i, (jpeg, labels) in enumerate(zip(_jpegs(data), data.table.to_pylist(), strict=True)):
         person = int(labels["person"][1:])

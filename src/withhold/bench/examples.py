@@ -14,7 +14,7 @@ from withhold.datasets.media_sets import RECORD, MediaFile
 from withhold.media.cutting import decode
 from withhold.media.decode.pictures import resized
 from withhold.records.readers import open_media
-from withhold.records.samples import ByteArray, Picture
+from withhold.records.samples import BadMedia, ByteArray, Picture
 
 SIDE, MARGIN = 96, 4
 EVERY = 7  # take every seventh image, so that they are not all of one person
@@ -52,7 +52,7 @@ def _pictures(file: MediaFile, wanted: Sequence[int]) -> dict[int, ByteArray]:
         record = item.labels[RECORD]
         if record > wanted[-1]:
             break
-        if record not in wanted:
+        if record not in wanted or isinstance(item.content, BadMedia):
             continue
         sample = decode(item.content, "image")
         assert isinstance(sample, Picture)

@@ -24,6 +24,10 @@ class RecipeRow(BaseModel):
     preserve: str = ""
     config: dict[str, Any] = Field(default_factory=dict)
     draws: int = Field(1, ge=1, description="releases of the same records, for the tier repeated")
+    folder: str = Field(
+        "", description="images that another system anonymised, of `kind: media`; may use $NAMES"
+    )
+    ending: str = Field("", description="what that system appends to names, such as `_cloaked`")
     paper: dict[str, float] = Field(
         default_factory=dict, description="the paper's figures in %, by column"
     )
@@ -67,7 +71,9 @@ class Recipe(BaseModel):
     ladder: Literal["full", "strong"] = Field(
         "full", description="attackers of `certified`: all of them, or trees and a network"
     )
-    extractors: tuple[Extracted, ...] = Field((), description="of `kind: media`")
+    extractors: tuple[Extracted, ...] = Field(
+        (), description="of `kind: media`; of `kind: table` one, if its data are media"
+    )
     most: int | None = Field(None, ge=1, description="media to take, of `kind: media`")
     data_settings: dict[str, Any] = Field(
         default_factory=dict, description="of a media set that has some, such as `drawn-faces`"
@@ -82,6 +88,13 @@ class Recipe(BaseModel):
             lacking.append("extractors")
         if (of_media or self.kind in ("table", "audits", "certified", "tradeoff")) and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
+        if self.kind == "table" and len(self.extractors) > 1:
+            raise ValueError("a table has one extractor; `kind: media` takes several")
+        for row in self.rows:
+            if row.folder and self.kind != "media":
+                raise ValueError(f"row '{row.label}': a folder of images needs `kind: media`")
+            if row.folder and row.method:
+                raise ValueError(f"row '{row.label}': give a method or a folder, not both")
         return self
 
 

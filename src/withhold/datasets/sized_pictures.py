@@ -87,17 +87,18 @@ class SizedPictures(CollectionView):
 def write_pictures(pictures: SizedPictures, target: Path) -> MediaFile:
     """Write the pictures as PNG with their labels to a Parquet file, a few at a time.
 
-    A file that was written from the same pictures is used again. A picture that cannot be read is
-    null, so that the others keep their numbers.
+    Pictures without a column `record` are numbered. A file that was written from the same pictures
+    is used again. A picture that cannot be read is null, so that the others keep their numbers.
     """
     file = MediaFile(target, "image", COLUMN)
     labels = pictures.labels()
     assert labels is not None
+    if RECORD not in labels.column_names:
+        labels = labels.append_column(RECORD, pa.array(np.arange(len(labels))))
     source = _source(pictures, labels)
     if target.exists() and (pq.read_schema(target).metadata or {}).get(_SOURCE) == source:
         return file
-    fields = [pa.field(COLUMN, pa.binary()), *pictures.schema, pa.field(RECORD, pa.int64())]
-    schema = pa.schema(fields, {_SOURCE: source})
+    schema = pa.schema([pa.field(COLUMN, pa.binary()), *labels.schema], {_SOURCE: source})
     partial = target.with_name(target.name + ".partial")
     with writing_to(target):
         with open_new(partial) as opened, pq.ParquetWriter(opened, schema) as writer:
@@ -108,10 +109,7 @@ def write_pictures(pictures: SizedPictures, target: Path) -> MediaFile:
                     encode(content, None, ".png") if isinstance(content, Picture) else None
                 )
                 if len(batch) == _ROWS or number == len(pictures):
-                    start = number - len(batch)
-                    some = labels.slice(start, len(batch)).append_column(
-                        RECORD, pa.array(np.arange(start, number))
-                    )
+                    some = labels.slice(number - len(batch), len(batch))
                     some = some.add_column(0, COLUMN, pa.array(batch, pa.binary()))
                     writer.write_table(some.cast(schema))
                     batch = []
