@@ -8,17 +8,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from face_folders import make_adience, make_celeba
 from release_support import picture_bytes
 
 
 def make_media(folder: Path) -> Path:
-    """All four sets: who and what can be seen and heard in each."""
+    """All sets that are read: who and what can be seen and heard in each."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(0)
     _faces(folder, rng)
     _small_faces(folder, rng)
     _voices(folder, rng)
     _signs(folder, rng)
+    make_celeba(folder / "celeba")
+    make_adience(folder / "adience")
     return folder
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from made_media import make_media
 from withhold.audit.attackers import Logistic
-from withhold.bench import Recipe, find_recipe, media_releases, run_recipe
+from withhold.bench import Recipe, find_recipe, media_features, media_releases, run_recipe
 from withhold.bench.examples import draw_examples
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
@@ -103,14 +103,19 @@ def test_a_second_run_does_nothing_and_a_changed_row_is_done_again(
     out = tmp_path / "out"
     first = run_recipe(recipe(tmp_path, IMAGES), out, progress=Silent())
     done: list[str] = []
-    for name in ("evaluate", "extract_to", "release_media"):
-        real = getattr(media_releases, name)
+    spied = {
+        "evaluate": media_releases,
+        "extract_to": media_features,
+        "release_media": media_releases,
+    }
+    for name, module in spied.items():
+        real = getattr(module, name)
 
         def spy(*args: object, _name: str = name, _real: object = real, **more: object) -> object:
             done.append(_name)
             return _real(*args, **more)  # type: ignore[operator]
 
-        monkeypatch.setattr(media_releases, name, spy)
+        monkeypatch.setattr(module, name, spy)
     assert run_recipe(recipe(tmp_path, IMAGES), out, progress=Silent()).rows == first.rows
     assert done == []
     changed = IMAGES.replace("ratio: 30", "ratio: 2")

@@ -35,6 +35,8 @@ LABELS = {
     "cmufaces": {"person", "eyes"},
     "lsa64": {"sign", "signer"},
     "drawn-faces": {"person", *VALUES},
+    "adience": {"file", "identity", "age", "gender", "fold"},
+    "celeba": {"file", "identity", "Smiling", "Male", "Eyeglasses"},
 }
 
 
@@ -91,7 +93,7 @@ def test_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WITHHOLD_DATA", str(tmp_path))
     with pytest.raises(UserError, match="no public media set 'utkfaces'; did you mean 'utkface'"):
         public_media("utkfaces", tmp_path / "out")
-    for name in FIXED:
+    for name in (*FIXED, "celeba", "adience"):
         with pytest.raises(UserError, match=f"cannot read {tmp_path}.*: there is no such file"):
             public_media(name, tmp_path / "out")
     for file in ("utkface_12000_64px.parquet", "cmufaces_30x32_u8.npz"):

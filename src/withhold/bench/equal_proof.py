@@ -16,12 +16,11 @@ import numpy as np
 
 from withhold.actions.fit import fit_bundle
 from withhold.bench.fit_row import code_count
-from withhold.bench.media_releases import features_of
+from withhold.bench.media_features import features_of, media_of
 from withhold.bench.recipe import Recipe, RecipeRow
 from withhold.bench.result_table import Cells, RecipeResult, with_spread
 from withhold.bench.row_cache import keep_row, recipe_key, row_folder
 from withhold.core.progress import Progress
-from withhold.datasets.media_sets import public_media
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 from withhold.release.released_dataset import release_dataset
@@ -88,9 +87,7 @@ class EqualProofResult(RecipeResult):
 
 def run_equal_proof(recipe: Recipe, output: Path, *, progress: Progress) -> EqualProofResult:
     """Fit, certify and release every setting, or resume after an interruption."""
-    file = public_media(
-        recipe.data, output / "media", most=recipe.most, settings=recipe.data_settings
-    )
+    file = media_of(recipe, output / "media")
     rows = []
     for spec in recipe.extractors:
         folder = row_folder(output, spec.shown)

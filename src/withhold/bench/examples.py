@@ -10,7 +10,7 @@ from withhold.datasets.media_sets import RECORD, MediaFile
 from withhold.media.contact_sheet import contact_sheet
 from withhold.media.cutting import decode
 from withhold.records.readers import open_media
-from withhold.records.samples import ByteArray, Picture
+from withhold.records.samples import BadMedia, ByteArray, Picture
 
 EVERY = 7  # take every seventh image, so that they are not all of one person
 
@@ -34,7 +34,7 @@ def _pictures(file: MediaFile, wanted: Sequence[int]) -> dict[int, ByteArray]:
         record = item.labels[RECORD]
         if record > wanted[-1]:
             break
-        if record not in wanted:
+        if record not in wanted or isinstance(item.content, BadMedia):
             continue
         sample = decode(item.content, "image")
         assert isinstance(sample, Picture)

@@ -3,12 +3,14 @@
 If the method of a row changes media, the row is released as a file of media first, as `withhold
 transform` does, and features are extracted from it as from the originals. If the method changes
 features, it is fitted on the features of the originals, with views of the media if it needs them.
+A row may also name a folder of images that another system anonymised (`anonymised_folder`).
 The same attackers read all rows: `ignorant` is a model of the originals, `informed` is retrained on
 the release.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,7 @@ from withhold.actions.audit import audit as evaluate
 from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Attacker, Logistic, MlpLarge
 from withhold.audit.pairing import matching
+from withhold.bench.anonymised_folder import anonymised_pictures
 from withhold.bench.examples import draw_examples
 from withhold.bench.fit_row import (
     bundle_claims,
@@ -28,16 +31,17 @@ from withhold.bench.fit_row import (
     row_roles,
     unnamed,
 )
+from withhold.bench.media_features import features_of, media_of, opened
 from withhold.bench.recipe import Extracted, Recipe, RecipeRow
 from withhold.bench.result_table import Cells, RecipeResult, at_most, percent
-from withhold.bench.row_cache import keep_row, recipe_key, row_folder, row_key, write_once
+from withhold.bench.row_cache import keep_row, recipe_key, row_folder, write_once
 from withhold.core.progress import Progress
-from withhold.datasets.media_sets import RECORD, MediaFile, public_media
-from withhold.media.extract_features import plan, with_raw_media
-from withhold.media.to_file import extract_to
+from withhold.datasets.media_sets import RECORD, MediaFile
+from withhold.datasets.sized_pictures import COLUMN as PNG
+from withhold.datasets.sized_pictures import write_pictures
+from withhold.media.extract_features import with_raw_media
 from withhold.methods import method_names
 from withhold.records.dataset import Dataset
-from withhold.records.readers import Collection, open_media
 from withhold.records.roles import Roles
 from withhold.release.media_stream import release_media
 from withhold.release.policy import Wishes
@@ -107,18 +111,24 @@ class MediaResult(RecipeResult):
             f" network, the one that is better on the validation part). Suppressed:"
             f" {self.recipe.suppress}. linear: a linear probe of the originals. certificate: no"
             f" attacker can exceed this from one record, at 95 % confidence.{self.source}"
+            f"{self._left_out}"
         )
+
+    @property
+    def _left_out(self) -> str:
+        here = {row.label for row in self.rows}
+        gone = [row.label for row in self.recipe.rows if row.label not in here]
+        return f" Left out, since their folders are not there: {', '.join(gone)}." if gone else ""
 
 
 def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResult:
     """Release, extract and attack every row, or resume after an interruption."""
-    file = public_media(
-        recipe.data, output / "media", most=recipe.most, settings=recipe.data_settings
-    )
+    file = media_of(recipe, output / "media")
+    rows_here = [row for row in recipe.rows if _is_there(row, progress)]
     releases = {
         row.label: _released(recipe, row, file, output / "media", progress)
-        for row in recipe.rows
-        if row_method(recipe, row) not in method_names("features")
+        for row in rows_here
+        if row.folder or row_method(recipe, row) not in method_names("features")
     }
     if file.kind == "image":
         draw_examples(file, releases, output / "examples.png")
@@ -129,7 +139,7 @@ def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResul
         original = features_of(spec, file, folder / "original.parquet", progress=progress)
         data = with_raw_media(original, file.path, column=file.column)
         digest = data.digest()
-        for row in recipe.rows:
+        for row in rows_here:
             made = releases[row.label].path if row.label in releases else None
             made_from = "" if made is None else made.with_suffix(".key").read_text()
             key = recipe_key(recipe, row, digest, repr(ATTACKERS), made_from)
@@ -194,17 +204,19 @@ def _row(
     )
 
 
-def _opened(file: MediaFile) -> Collection:
-    return open_media(file.path, file.kind, column=file.column)
-
-
 def _released(
     recipe: Recipe, row: RecipeRow, file: MediaFile, folder: Path, progress: Progress
 ) -> MediaFile:
     """The release of a row as a file like the original's; an existing one is used again."""
-    media = Dataset.of_media(_opened(file))
+    media = Dataset.of_media(opened(file))
     name = row_folder(folder, row.label).name
     target = folder / f"{recipe.data}-{name}{file.path.suffix}"
+    if row.folder:
+        pictures = anonymised_pictures(opened(file), _expanded_folder(row), row.ending)
+        key = recipe_key(recipe, row, pictures.stamp(), opened(file).stamp())
+        write_once(target, key, partial(write_pictures, pictures, target))
+        progress.say(f"{row.label}: {len(pictures):,} of {len(media):,} images are in its folder")
+        return MediaFile(target, file.kind, PNG)
     bundle = fit_bundle(
         media,
         Roles.of(recipe.suppress, ""),
@@ -220,22 +232,13 @@ def _released(
     return MediaFile(target, file.kind, file.column)
 
 
-def features_of(
-    spec: Extracted,
-    file: MediaFile,
-    target: Path,
-    *,
-    like: Path | None = None,
-    progress: Progress,
-) -> Dataset:
-    """Features of a file of media, extracted once; attributes only."""
-    job = plan(
-        _opened(file),
-        extractor=None if like else spec.name,
-        settings=None if like else spec.settings,
-        like=like,
-    )
-    write_once(
-        target, row_key([job.fingerprint()]), partial(extract_to, job, target, progress=progress)
-    )
-    return Dataset.read(target, exclude=[RECORD])
+def _expanded_folder(row: RecipeRow) -> Path:
+    return Path(os.path.expandvars(row.folder))
+
+
+def _is_there(row: RecipeRow, progress: Progress) -> bool:
+    """Whether a row can be computed: not without the folder of images that it names."""
+    if row.folder and not _expanded_folder(row).is_dir():
+        progress.say(f"{row.label} is left out: there is no folder {_expanded_folder(row)}")
+        return False
+    return True

@@ -15,6 +15,7 @@ import torch
 from withhold.actions.audit import audit as evaluate
 from withhold.audit.attackers.mlp_attacker import MlpLarge
 from withhold.bench.fit_row import fit_row, row_roles, unnamed
+from withhold.bench.media_features import features_with_media
 from withhold.bench.recipe import Recipe, RecipeRow
 from withhold.bench.result_table import Cells, RecipeResult, percent
 from withhold.bench.row_cache import cached_rows
@@ -97,7 +98,10 @@ class PaperTableResult(RecipeResult):
 
 def run_paper_table(recipe: Recipe, output: Path, *, progress: Progress) -> PaperTableResult:
     """Fit and attack every row, or resume after an interruption."""
-    data = public(recipe.data, progress=progress)
+    if recipe.extractors:
+        data = features_with_media(recipe, output.parent / "media", progress)
+    else:
+        data = public(recipe.data, progress=progress)
     # Many rows and recipes have the same attribute models and encoders: one journal for all.
     journal = Journal(output.parent / "journal")
     frozen = _frozen_models(data, recipe, journal, progress)

@@ -162,7 +162,9 @@ class PixelResult(RecipeResult):
 def run_pixels(recipe: Recipe, output: Path, *, progress: Progress) -> PixelResult:
     """Fit, release and attack every row for every seed, or resume after an interruption."""
     how = recipe.pixels
-    file = public_media(recipe.data, output / "media", most=recipe.most, settings=how.data)
+    file = public_media(
+        recipe.data, output / "media", most=recipe.most, settings=recipe.data_settings
+    )
     data = PixelSet.of(file, how.side, progress)
     names = [recipe.suppress, *(n for n in recipe.measure if n != recipe.suppress)]
     truths = {name: data.attribute(name) for name in names}

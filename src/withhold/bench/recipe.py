@@ -24,6 +24,10 @@ class RecipeRow(BaseModel):
     preserve: str = ""
     config: dict[str, Any] = Field(default_factory=dict)
     draws: int = Field(1, ge=1, description="releases of the same records, for the tier repeated")
+    folder: str = Field(
+        "", description="images that another system anonymised, of `kind: media`; may use $NAMES"
+    )
+    ending: str = Field("", description="what that system appends to names, such as `_cloaked`")
     paper: dict[str, float] = Field(
         default_factory=dict, description="the paper's figures in %, by column"
     )
@@ -52,7 +56,6 @@ class Pixels(BaseModel):
 
     side: int = Field(32, ge=8, le=512, description="side of all images in pixels")
     seeds: tuple[int, ...] = Field((0,), min_length=1)
-    data: dict[str, Any] = Field(default_factory=dict, description="settings of the media set")
     shown: int = Field(40_000, ge=1, description="images that an attacker is shown, about")
 
 
@@ -78,7 +81,9 @@ class Recipe(BaseModel):
     ladder: Literal["full", "strong"] = Field(
         "full", description="attackers of `certified`: all of them, or trees and a network"
     )
-    extractors: tuple[Extracted, ...] = Field((), description="of `kind: media`")
+    extractors: tuple[Extracted, ...] = Field(
+        (), description="of `kind: media`; of `kind: table` one, if its data are media"
+    )
     most: int | None = Field(None, ge=1, description="media to take, of `kind: media`")
     pixels: Pixels = Field(Pixels(), description="of `kind: pixels`")
     data_settings: dict[str, Any] = Field(
@@ -96,6 +101,13 @@ class Recipe(BaseModel):
             of_media or self.kind in ("table", "audits", "certified", "tradeoff", "pixels")
         ) and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
+        if self.kind == "table" and len(self.extractors) > 1:
+            raise ValueError("a table has one extractor; `kind: media` takes several")
+        for row in self.rows:
+            if row.folder and self.kind != "media":
+                raise ValueError(f"row '{row.label}': a folder of images needs `kind: media`")
+            if row.folder and row.method:
+                raise ValueError(f"row '{row.label}': give a method or a folder, not both")
         return self
 
 

@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.datasets.adience import AdienceSet
+from withhold.datasets.celeba import CelebaSet
 from withhold.datasets.drawn_faces_set import DrawnFacesSet
 from withhold.datasets.media_file import RECORD, MediaFile, some_records, write_npz, write_table
 from withhold.datasets.media_set import MediaSet
@@ -108,6 +110,8 @@ FIXED: dict[str, Writer] = {
 # Sets with settings of their own.
 ADJUSTABLE: dict[str, type[MediaSet]] = {
     "drawn-faces": DrawnFacesSet,
+    "celeba": CelebaSet,
+    "adience": AdienceSet,
 }
 MEDIA = (*FIXED, *ADJUSTABLE)
 
