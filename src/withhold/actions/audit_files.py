@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from withhold.actions.audit import Audit, audit
-from withhold.actions.audit_media import features_for_audit
+from withhold.actions.audit_media import AuditFiles, add_pixels, features_for_audit
 from withhold.actions.request import DataOptions, Opening, Request
 from withhold.audit.audit_settings import AuditSettings
 from withhold.audit.pairing import matching
@@ -63,7 +63,7 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
     settings = request.settings
     # Read first, so that a mistake is reported before the data is read.
     proved, key = _claims(settings, request.key)
-    original, release = features_for_audit(
+    made = features_for_audit(
         request.original,
         request.release,
         request.output,
@@ -73,16 +73,17 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
         names=request.media.names,
         progress=progress,
     )
-    made_here = release != request.release  # features that this audit extracted
+    made_here = made.release != request.release  # features that this audit extracted
     if made_here and request.again:
         raise UserError(
             "--again takes files of features: extract each draw with withhold extract --like, and"
             " audit the files of features"
         )
-    before = request.reading.read(original, progress)
+    before = request.reading.read(made.original, progress)
+    before = add_pixels(before, made.original_media, settings.pixels, progress)
     after = None
-    if release is not None:
-        after = _read(request, release, before, made_here, progress, rows=request.rows)
+    if made.release is not None:
+        after = _read(request, made.release, before, made, progress, rows=request.rows)
         if made_here and not request.same_order and settings.id is None:
             settings = settings.over(id=_shared_names(before, after))
         if settings.id is not None:
@@ -100,7 +101,7 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
         fail_if=settings.fail_if or None,
         certificate=proved,
         key=key,
-        again=[_read(request, path, before, made_here, progress) for path in request.again],
+        again=[_read(request, path, before, made, progress) for path in request.again],
         quick=settings.quick,
         id=settings.id,
         same_order=request.same_order,
@@ -140,7 +141,7 @@ def _read(
     request: AuditRequest,
     path: Path,
     before: Dataset,
-    made_here: bool,
+    made: AuditFiles,
     progress: Progress,
     *,
     rows: Path | None = None,
@@ -148,7 +149,10 @@ def _read(
     """A release, its columns in the order of the original, with the list of its rows."""
     features = request.release_features or request.reading.features
     found = _same_columns(before, Dataset.read(path, features=features, progress=progress))
-    if made_here:  # drop our note on how it was made: it is not part of the release
+    made_here = made.release != request.release
+    if made_here:
+        found = add_pixels(found, made.release_media, request.settings.pixels, progress)
+        # Drop our note on how it was made: it is not part of the release.
         found = replace(found, schema=found.schema.remove_metadata())
     if request.same_order or request.settings.id:
         return found

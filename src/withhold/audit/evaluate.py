@@ -14,7 +14,6 @@ import numpy as np
 from withhold.audit import picture
 from withhold.audit.attack_jobs import Jobs
 from withhold.audit.attack_plan import Question, Seen, not_asked
-from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.audit_case import AuditCase
 from withhold.audit.averaged import average_over
@@ -82,11 +81,14 @@ def evaluate(
     roles = _roles(suppress, preserve, alone=release is None)
     case = AuditCase.of(original, release, again, roles, pairing, seed, average=average)
     case = case.asking(roles, effort, hidden=hidden, joint=joint)
+    effort = effort.on(pixels=case.pixel_side is not None)
     gate = None if fail_if is None else _gate(fail_if, case)
     proof = None if claims.certificate is None else _prove(claims, case)
     _check_models(effort, case)
     unasked = () if hidden is not None else not_asked(case.original, case.split, case.names)
     how = settings(case.asks, case.split, effort.ladder, effort.limits, seed, quick=effort.quick)
+    if case.pixel_side is not None:
+        how["pixels"] = case.pixel_side
     had = feasibility(case.original, roles)
     with clock("hashes"):
         sources = [source(d) for d in (case.original, release) if d is not None]
@@ -162,13 +164,13 @@ def _wider(case: AuditCase, pairing: Pairing, effort: Effort, progress: Progress
 def _jobs(case: AuditCase, effort: Effort) -> Jobs:
     """The attacks, with the records in the views that attackers need."""
     seen = partial(_seen, split=case.split, seed=effort.seed)
-    before = seen(case.original.x)
+    before = seen(case.original)
     mean = case.mean_of_draws()
     return Jobs(
         case.asks,
         effort.ladder,
         None if case.matched is None else before,
-        before if case.matched is None else seen(case.matched.release.x),
+        before if case.matched is None else seen(case.matched.release),
         _crossed(case.matched, before),
         None if mean is None else seen(mean),
         effort.models,
@@ -226,6 +228,11 @@ def _notes(
         draws=case.draws,
         drawn_here=drawn_here,
     )
+    if case.pixel_side is not None:
+        said += (
+            f"images were also attacked as pixels, at {case.pixel_side} x {case.pixel_side}; the"
+            " attacks on all rows, columns and subgroups read features only",
+        )
     if average is not None:
         said += (f"predictions are averaged over the records of one '{average}'",)
     return said if proof is None else said + proof.notes
@@ -238,15 +245,15 @@ def _roles(suppress: Iterable[str] | str, preserve: Iterable[str] | str, *, alon
     return Roles.of(named, preserve)
 
 
-def _seen(x: FloatArray, split: Split, seed: int) -> Seen:
-    return Seen(x, FeatureViews.of(x[split.train], seed=seed))
+def _seen(data: Dataset, split: Split, seed: int) -> Seen:
+    return Seen(data.x, FeatureViews.of(data.x[split.train], seed=seed), data.pixels)
 
 
 def _crossed(matched: PairedRelease | None, before: Seen) -> Seen | None:
     """The release in the views of the original; None if they have different features."""
     if matched is None or not matched.same_space:
         return None
-    return Seen(matched.release.x, before.views)
+    return Seen(matched.release.x, before.views, matched.release.pixels)
 
 
 def _maps(jobs: Jobs, rows: Rows, seed: int) -> dict[str, Any]:
