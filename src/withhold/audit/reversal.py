@@ -130,7 +130,8 @@ def _in_blocks(network: UNet, images: PixelArray) -> PixelArray:
     device = next(network.parameters()).device
     out = np.empty_like(images)
     for start in range(0, len(images), _BLOCK):
-        piece = torch.from_numpy(np.ascontiguousarray(images[start : start + _BLOCK]))
+        # A copy: in a worker process, the images are a read-only map of a file.
+        piece = torch.from_numpy(images[start : start + _BLOCK].copy())
         made = _restored(network, piece.to(device)).cpu()
         out[start : start + _BLOCK] = (made * 255).round().to(torch.uint8).numpy()
     return out
