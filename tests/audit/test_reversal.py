@@ -159,5 +159,7 @@ def test_without_a_model_of_the_originals_a_fresh_network_reads_what_was_restore
 def test_other_sides(side):
     images = channels_first(bars(40, side)[0])
     brief = Reversal(width=4, images=40, batch=8)
-    made = brief.restore(255 - images, images, np.arange(30), np.arange(30, 40), seed=0)
+    released = 255 - images
+    released.flags.writeable = False  # as in a worker process
+    made = brief.restore(released, images, np.arange(30), np.arange(30, 40), seed=0)
     assert made.shape == images.shape

@@ -141,6 +141,7 @@ def test_the_seed_decides_and_others_in_a_batch_do_not():
     data = labelled(label, 300)
     brief = replace(TINY, most_epochs=2)
     kept = images.copy()
+    images.flags.writeable = False  # as in a worker process
     one, two = (fit(images, data, brief, seed=5) for _ in range(2))
     whole = one.logits(images)
     assert np.array_equal(whole, two.logits(images))

@@ -233,8 +233,9 @@ def _scores(network: PixelNet, x: npt.NDArray[Any]) -> Tensor:
     """Scores (n, k) on the CPU."""
     network.eval()
     device = network.mean.device
-    pieces = np.array_split(np.ascontiguousarray(x), max(-(-len(x) // _BLOCK), 1))
-    return torch.cat([network(torch.from_numpy(piece).to(device)).cpu() for piece in pieces])
+    pieces = np.array_split(x, max(-(-len(x) // _BLOCK), 1))
+    # Copies: in a worker process, the images may be a read-only map of a file.
+    return torch.cat([network(torch.from_numpy(piece.copy()).to(device)).cpu() for piece in pieces])
 
 
 def _held_out_error(network: PixelNet, x: npt.NDArray[Any], truth: Attribute) -> float:
