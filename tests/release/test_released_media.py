@@ -95,7 +95,7 @@ def test_images_as_arrays_and_tensors() -> None:
 
 def test_an_audit_and_a_suppressor_say_what_they_want(faces: Path) -> None:
     data = Dataset.read(faces, pattern=PATTERN)
-    with pytest.raises(UserError, match="these are media; make features of original and release"):
+    with pytest.raises(UserError, match="holds images; choose how to make features of them"):
         withhold.audit(data, suppress="person")
     for call in (fitted(faces).transform, Suppressor(suppress="person", method="blur").fit):
         with pytest.raises(UserError, match="read the data first"):

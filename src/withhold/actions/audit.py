@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from withhold.actions.audit_media import features_in_memory
 from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
@@ -16,7 +17,8 @@ from withhold.audit.setting_groups import Claims, Effort, Pairing
 from withhold.certificate.claims import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
-from withhold.core.progress import Progress
+from withhold.core.progress import Progress, Silent
+from withhold.media.attack_pixels import SIDE
 from withhold.records.arrays import as_pixels
 from withhold.records.dataset import Dataset
 
@@ -72,6 +74,9 @@ def audit(
     models: Mapping[str, Prediction] | None = None,
     attackers: Sequence[Attacker] | None = None,
     quick: bool = False,
+    extractor: str | None = None,
+    extractor_settings: Mapping[str, Any] | None = None,
+    pixels: int = SIDE,
     certificate: Certificate | ReleaseCertificate | None = None,
     key: bytes | str | Path | None = None,
     fail_if: str | Iterable[str] | None = None,
@@ -86,6 +91,11 @@ def audit(
     mapping of columns, and may have a column `split`; `group` names its column of people or
     sources.
 
+    Both may also be Datasets of media, or arrays of images (n, height, width, 3). Features of both
+    are then made with `extractor`, and images are also attacked as pixels: convolutional networks
+    read them at `pixels` by `pixels` (0 leaves these attackers out). Frames of clips are attacked
+    through their features only.
+
     These options are described in `withhold.audit.setting_groups`: `id`, `same_order` and
     `order_counts` in `Pairing`; `attackers`, `models`, `quick`, `workers` and `seed` in `Effort`;
     `certificate` and `key` in `Claims`. The others are described in
@@ -96,11 +106,7 @@ def audit(
             raise UserError(
                 f"audit takes datasets and arrays; read the file first: Dataset.read('{given}')"
             )
-        if as_pixels(given) is not None or (isinstance(given, Dataset) and given.media is not None):
-            raise UserError(
-                "attackers read features, and these are media; make features of original and"
-                " release first: withhold.extract(data, extractor='pixels')"
-            )
+    media = any(as_pixels(g) is not None or _is_media(g) for g in (original, release))
     if not isinstance(original, Dataset):
         original = _original(original, attributes, group)
     elif attributes is not None or group is not None:
@@ -109,6 +115,19 @@ def audit(
         # Rows of arrays have no other name than their place. Where the records lie no nearer to
         # their own originals than to others, the audit refuses unless `same_order` vouches.
         release = _released(release, original)
+    if media:
+        if again:
+            raise UserError("other draws (again) are Datasets of features; extract each draw first")
+        original, release = features_in_memory(
+            original,
+            release,
+            extractor=extractor,
+            settings=dict(extractor_settings or {}),
+            side=pixels,
+            progress=progress or Silent(),
+        )
+    elif extractor is not None:
+        raise UserError(f"{original.name} holds features already; leave out the extractor")
     return Audit.of(
         evaluate(
             original,
@@ -128,6 +147,10 @@ def audit(
     )
 
 
+def _is_media(given: object) -> bool:
+    return isinstance(given, Dataset) and given.media is not None
+
+
 def _original(x: npt.ArrayLike, attributes: Any, group: str | None) -> Dataset:
     if attributes is None:
         raise UserError(
@@ -142,6 +165,11 @@ def _original(x: npt.ArrayLike, attributes: Any, group: str | None) -> Dataset:
 def _released(x: npt.ArrayLike, original: Dataset) -> Dataset:
     release = Dataset.from_arrays(x, name="the released array")
     if len(release) != len(original):
+        if release.media is not None:
+            raise UserError(
+                f"{original.name} has {len(original):,} records and {release.name}"
+                f" {len(release):,}; row i of both arrays must be the same record"
+            )
         raise UserError(
             f"{original.name} has {original.x.shape} values (records, features) and {release.name}"
             f" {release.x.shape}; row i of both arrays must be the same record"

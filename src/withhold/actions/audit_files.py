@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from withhold.actions.audit import Audit, audit
+from withhold.actions.audit_media import AuditFiles, add_pixels, features_for_audit
 from withhold.actions.request import DataOptions, Opening, Request
 from withhold.audit.audit_settings import AuditSettings
 from withhold.audit.pairing import matching
@@ -19,12 +20,9 @@ from withhold.certificate.reading import read_certificate
 from withhold.certificate.release_file import ReleaseCertificate, is_release_certificate
 from withhold.core.errors import UserError
 from withhold.core.key_file import as_key
-from withhold.core.output_targets import check_folder_target, make_folder, write_into
+from withhold.core.output_targets import check_folder_target, write_into
 from withhold.core.progress import Progress, Silent
-from withhold.media.extract_features import plan
-from withhold.media.to_file import extract_to
 from withhold.records.dataset import Dataset
-from withhold.records.readers import open_media
 from withhold.records.readers.collection import FILE
 from withhold.release.released_dataset import released_rows, with_rows
 from withhold.report import render
@@ -66,17 +64,27 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
     settings = request.settings
     # Read first, so that a mistake is reported before the data is read.
     proved, key = _claims(settings, request.key)
-    original, release = _features(request, progress)
-    made_here = release != request.release  # features that this audit extracted
+    made = features_for_audit(
+        request.original,
+        request.release,
+        request.output,
+        extractor=request.media.extractor,
+        settings=request.media.settings,
+        where=request.media.opening.model_dump(),
+        names=request.media.names,
+        progress=progress,
+    )
+    made_here = made.release != request.release  # features that this audit extracted
     if made_here and request.again:
         raise UserError(
             "--again takes files of features: extract each draw with withhold extract --like, and"
             " audit the files of features"
         )
-    before = request.reading.read(original, progress)
+    before = request.reading.read(made.original, progress)
+    before = add_pixels(before, made.original_media, settings.pixels, progress)
     after = None
-    if release is not None:
-        after = _read(request, release, before, made_here, progress, rows=request.rows)
+    if made.release is not None:
+        after = _read(request, made.release, before, made, progress, rows=request.rows)
         if made_here and not request.same_order and settings.id is None:
             settings = settings.over(id=_shared_names(before, after))
         if settings.id is not None:
@@ -94,7 +102,7 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
         fail_if=settings.fail_if or None,
         certificate=proved,
         key=key,
-        again=[_read(request, path, before, made_here, progress) for path in request.again],
+        again=[_read(request, path, before, made, progress) for path in request.again],
         quick=settings.quick,
         id=settings.id,
         same_order=request.same_order,
@@ -106,39 +114,6 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
     contents = {"audit.json": found.json_bytes(), "report.html": page.encode()}
     write_into(request.output, contents)
     return found
-
-
-def _features(request: AuditRequest, progress: Progress) -> tuple[Path, Path | None]:
-    """The files of features to audit. For media, they are extracted into the folder of the audit.
-
-    A release is extracted like its original. Labels in its own file names are ignored.
-    """
-    original, release, how = request.original, request.release, request.media
-    media = how.extractor is not None or original.is_dir()
-    if not media and not (release is not None and release.is_dir()):
-        return original, release
-    if media and how.extractor is None:
-        raise UserError(f"{original} is a folder of media; choose an extractor with --extractor")
-    features: Path = original
-    theirs: Any = None
-    where = how.opening.model_dump()
-    later = where | {"pattern": None, "names": how.names}
-    if media:
-        features = request.output / "original.parquet"
-        job = plan(original, extractor=how.extractor, settings=how.settings, **where)
-        if release is not None:  # report a mistake before extracting
-            theirs = open_media(release, job.extractor.kind, **later)
-        make_folder(request.output)
-        extract_to(job, features, progress=progress)
-    if release is None:
-        return features, None
-    try:
-        planned = plan(theirs if media else release, like=features, **later)
-    except UserError as error:
-        raise error if media else UserError(f"{release} is a folder of media: {error}") from error
-    make_folder(request.output)
-    extract_to(planned, request.output / "release.parquet", progress=progress)
-    return features, request.output / "release.parquet"
 
 
 def _claims(
@@ -167,7 +142,7 @@ def _read(
     request: AuditRequest,
     path: Path,
     before: Dataset,
-    made_here: bool,
+    made: AuditFiles,
     progress: Progress,
     *,
     rows: Path | None = None,
@@ -175,7 +150,10 @@ def _read(
     """A release, its columns in the order of the original, with the list of its rows."""
     features = request.release_features or request.reading.features
     found = _same_columns(before, Dataset.read(path, features=features, progress=progress))
-    if made_here:  # drop our note on how it was made: it is not part of the release
+    made_here = made.release != request.release
+    if made_here:
+        found = add_pixels(found, made.release_media, request.settings.pixels, progress)
+        # Drop our note on how it was made: it is not part of the release.
         found = replace(found, schema=found.schema.remove_metadata())
     if request.same_order or request.settings.id:
         return found

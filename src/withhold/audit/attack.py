@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,18 +22,17 @@ class Attack:
 
     name: str
     attacker: Attacker
-    x: FloatArray  # all records, in the view that the attacker wants
+    x: npt.NDArray[Any]  # all records, in the view that the attacker wants
     attribute: Attribute
     parts: AttackParts
     seed: int
-    also: FloatArray | None = None  # the release in the same view, for models of the originals
+    also: npt.NDArray[Any] | None = None  # the release in this view, for models of the originals
 
     @property
     def cost(self) -> float:
         """About how many seconds it will take."""
-        return self.attacker.cost(
-            len(self.parts.train), self.x.shape[1], len(self.attribute.classes)
-        )
+        d = self.x[:1].size
+        return self.attacker.cost(len(self.parts.train), d, len(self.attribute.classes))
 
     def __call__(self) -> Outcome:
         """Fit on train, then score val and test."""

@@ -18,6 +18,7 @@ from withhold.audit.attack_plan import (
 from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.audit.measure_attribute import asked
 from withhold.audit.pool import run_all, work
+from withhold.audit.reverse_attack import ReverseAttack
 from withhold.core.progress import Progress
 
 
@@ -51,11 +52,13 @@ class Jobs:
         self.repeated: dict[str, list[Outcome]] = {n: [] for n in names}
         self.declined: dict[str, dict[str, str]] = {n: {} for n in names}
         self.pictures: dict[str, picture.Points] = {}
+        some = () if quick else asks
+        self.reverse = ReverseAttack.plan(some, before, after, attackers, seed=seed)
 
     def run(self, pictures: Mapping[str, Any], workers: int | None, progress: Progress) -> None:
         """Run the models of the originals, the fresh attackers and the pictures; then the attackers
         that start from those models."""
-        first: list[tuple[list[Outcome] | str, Any, float]] = []
+        first: list[tuple[list[Any] | str, Any, float]] = []
         later: list[tuple[Question, float]] = []
         raw = models_of_originals(self.attackers)
         for q in self.asks:
@@ -65,16 +68,22 @@ class Jobs:
                 q, self.after, self.attackers, seed=self.seed, twice=not self.quick
             )
             first += [(self.ladder[q.name], a, a.cost) for a in attacks]
+            if q.name in self.reverse.of:
+                later.append((q, self.reverse.cost(q, raw)))
             if self.several is not None:
                 attacks, _ = fresh_attacks(q, self.several, raw, seed=self.seed)
                 first += [(self.repeated[q.name], a, a.cost) for a in attacks]
+        first += [(self.reverse.restored, task, task.cost) for task in self.reverse.tasks]
         first += [(name, task, 4.0) for name, task in pictures.items()]
         total = work([(c, None) for _, _, c in first]) + work([(c, None) for _, c in later])
         with progress.stage("attacking", total) as stage:
             self._do(first, workers, stage)
-            second: list[tuple[list[Outcome] | str, Any, float]] = []
+            second: list[tuple[list[Any] | str, Any, float]] = []
             for q in self.asks:
-                known = {o.name: o for o in self.models[q.name]}
+                models = self.models[q.name]
+                known = {o.name: o for o in models}
+                reverse = self.reverse.attacks(q, raw, models, seed=self.seed)
+                second += [(self.ladder[q.name], a, a.cost) for a in reverse]
                 if self.crossed is not None and not self.quick:
                     warm = warm_attacks(q, self.crossed, raw, known, seed=self.seed)
                     second += [(self.ladder[q.name], a, a.cost) for a in warm]
@@ -97,7 +106,7 @@ class Jobs:
 
     def _do(
         self,
-        tasks: Sequence[tuple[list[Outcome] | str, Any, float]],
+        tasks: Sequence[tuple[list[Any] | str, Any, float]],
         workers: int | None,
         stage: Any,
     ) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from withhold.audit.attack import Attack, Outcome, RecordLimits
 from withhold.audit.attackers import Attacker, get_attackers
-from withhold.audit.attackers.attacker import FloatArray, ViewName
+from withhold.audit.attackers.attacker import FloatArray, PixelArray, ViewName
 from withhold.audit.feature_views import FeatureViews
 from withhold.audit.split import AttackParts, Rows, Split, parts_of, unmeasurable, unseen
 from withhold.core.errors import UserError, listing
@@ -21,6 +23,7 @@ _PLAIN = ("prior", "logistic", "nearest", "kernel", "trees")
 _SPECIAL = ("bits", "waves", "parity")  # each looks for one kind of leak that the others miss
 FULL = (*_PLAIN, *_SPECIAL, "mlp-small", "mlp-large")
 QUICK = ("prior", "logistic", "nearest", *_SPECIAL, "mlp-small")
+PIXELS, PIXELS_QUICK = ("pixels-cnn", "pixels-cnn-deep"), ("pixels-cnn",)
 _AGAIN = 6.0  # seconds: a randomised attacker that is quicker than this runs with two seeds
 
 
@@ -107,14 +110,25 @@ def used_rows(asks: Sequence[Question], shown: Rows) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A feature matrix in the views that attackers need, each computed on first use and kept."""
+    """A feature matrix in the views that attackers need, each computed on first use and kept.
+
+    pixels: the images of the same records, if they are images.
+    """
 
     x: FloatArray
     views: FeatureViews
+    pixels: PixelArray | None = None
     _made: dict[ViewName, FloatArray] = field(default_factory=dict)
 
-    def view(self, name: ViewName) -> FloatArray:
-        """All records in one view."""
+    def can_show(self, name: ViewName) -> bool:
+        """Whether the records have this view."""
+        return name != "pixels" or self.pixels is not None
+
+    def view(self, name: ViewName) -> npt.NDArray[Any]:
+        """All records in one view: (n, d), or images (n, 3, side, side)."""
+        if name == "pixels":
+            assert self.pixels is not None
+            return self.pixels
         if name == "raw":
             return self.x
         key: ViewName = "standard" if self.views.axes is None else name
@@ -140,12 +154,15 @@ def fresh_attacks(
     attacks, declined = [], {}
     n, k = len(question.parts.train), len(question.attribute.classes)
     for attacker in attackers:
+        if not seen.can_show(attacker.view):
+            continue
         x = seen.view(attacker.view)
-        why = attacker.declines(n, x.shape[1], k)
+        why = attacker.declines(n, x[:1].size, k)
         if why:
             declined[attacker.name] = why
             continue
-        other = None if also is None else also.view(attacker.view)
+        shown = also is not None and also.can_show(attacker.view)
+        other = also.view(attacker.view) if also is not None and shown else None
         one = Attack(attacker.name, attacker, x, question.attribute, question.parts, seed, other)
         attacks.append(one)
         if attacker.starts_warm and twice and one.cost < _AGAIN:
@@ -168,7 +185,8 @@ def warm_attacks(
     """Attacks that start from the models of the originals; `seen` is the release in their view."""
     for attacker in attackers:
         model = models.get(attacker.name)
-        if attacker.starts_warm and model is not None and model.state is not None:
+        able = attacker.starts_warm and seen.can_show(attacker.view)
+        if able and model is not None and model.state is not None:
             yield Attack(
                 f"{attacker.name}-warm",
                 attacker.warm(model.state),
@@ -179,9 +197,10 @@ def warm_attacks(
             )
 
 
-def ladder(quick: bool) -> tuple[Attacker, ...]:
-    """The attackers of a full audit, or of a quick one."""
-    return get_attackers(QUICK if quick else FULL)
+def ladder(quick: bool, *, pixels: bool = False) -> tuple[Attacker, ...]:
+    """The attackers of a full audit, or of a quick one; with `pixels`, those of images too."""
+    images = (PIXELS_QUICK if quick else PIXELS) if pixels else ()
+    return get_attackers((*(QUICK if quick else FULL), *images))
 
 
 def models_of_originals(attackers: Sequence[Attacker]) -> tuple[Attacker, ...]:

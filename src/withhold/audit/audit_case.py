@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from withhold.audit import picture
 from withhold.audit.attack_plan import Question, questions, used_rows
-from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.averaged import by_source
 from withhold.audit.findings import Distortion
 from withhold.audit.linked_records import SIZES
@@ -100,8 +99,17 @@ class AuditCase:
         )
         return case, np.searchsorted(kept, shown)
 
-    def mean_of_draws(self) -> FloatArray | None:
-        """The mean features of all draws of every record; None if there is only one draw."""
+    @property
+    def pixel_side(self) -> int | None:
+        """The side of the images that are attacked; None if they are not images."""
+        attacked = self.original if self.matched is None else self.matched.release
+        return None if attacked.pixels is None else int(attacked.pixels.shape[-1])
+
+    def mean_of_draws(self) -> Dataset | None:
+        """The mean features of all draws of every record; None if there is only one draw.
+
+        If all draws are images, also the mean images.
+        """
         if self.matched is None or not self.draws:
             return None
         first = self.matched.release
@@ -114,8 +122,13 @@ class AuditCase:
         total = first.x.astype(np.float64)
         for other in self.draws:
             total += other.release.x
-        mean: FloatArray = (total / (len(self.draws) + 1)).astype(np.float32)
-        return mean
+        mean = first.with_features((total / (len(self.draws) + 1)).astype(np.float32))
+        drawn = [one.pixels for one in (first, *(d.release for d in self.draws))]
+        images = [pixels for pixels in drawn if pixels is not None]
+        if len(images) < len(drawn):
+            return mean
+        blend = sum(pixels.astype(np.float32) for pixels in images) / len(images)
+        return replace(mean, pixels=np.rint(blend).astype(np.uint8))
 
     def distortion(self) -> Distortion | None:
         """How far the test records moved; None if the release has other features."""

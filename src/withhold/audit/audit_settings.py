@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.media.attack_pixels import SIDE, STEP
 
 
 class AuditSettings(BaseModel):
@@ -23,6 +24,13 @@ class AuditSettings(BaseModel):
     group: str | None = None
     average: str | None = Field(None, description="the column of the source to average over")
     certificate: str | None = Field(None, description="a certificate, or the bundle that has one")
+    pixels: int = Field(
+        SIDE,
+        ge=0,
+        le=256,
+        multiple_of=STEP,
+        description="side of the images that attackers read; 0: features only",
+    )
     seed: int = Field(0, ge=0)
 
     @field_validator("suppress", "preserve", mode="before")
@@ -57,4 +65,5 @@ class AuditSettings(BaseModel):
     def over(self, **given: Any) -> AuditSettings:
         """These settings, overridden by the options given on the command line."""
         values = self.model_dump()
-        return self.read(values | {k: v for k, v in given.items() if v not in (None, "", False)})
+        chosen = {k: v for k, v in given.items() if not (v is None or v is False or v == "")}
+        return self.read(values | chosen)

@@ -16,7 +16,6 @@ import numpy as np
 from withhold.audit import picture
 from withhold.audit.attack_jobs import Jobs
 from withhold.audit.attack_plan import Question, Seen, not_asked
-from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.audit_case import AuditCase
 from withhold.audit.averaged import average_over
@@ -91,6 +90,7 @@ def evaluate(
         hidden=hidden,
         joint=joint,
     )
+    effort = effort.on(pixels=case.pixel_side is not None)
     gate = None if fail_if is None else _gate(fail_if, case)
     proof = None if claims.certificate is None else _prove(claims, case)
     for name in effort.models:
@@ -184,19 +184,20 @@ def _prove(claims: Claims, case: AuditCase) -> Proof:
 def _jobs(case: AuditCase, effort: Effort) -> Jobs:
     """The attacks, with the records in the views that attackers need."""
 
-    def seen(x: FloatArray) -> Seen:
-        return Seen(x, FeatureViews.of(x[case.split.train], seed=effort.seed))
+    def seen(data: Dataset) -> Seen:
+        views = FeatureViews.of(data.x[case.split.train], seed=effort.seed)
+        return Seen(data.x, views, data.pixels)
 
-    before, matched = seen(case.original.x), case.matched
+    before, matched = seen(case.original), case.matched
     crossed = None  # the release in the views of the original, if they have the same features
     if matched is not None and matched.same_space:
-        crossed = Seen(matched.release.x, before.views)
+        crossed = Seen(matched.release.x, before.views, matched.release.pixels)
     mean = case.mean_of_draws()
     return Jobs(
         case.asks,
         effort.ladder,
         None if matched is None else before,
-        before if matched is None else seen(matched.release.x),
+        before if matched is None else seen(matched.release),
         crossed,
         None if mean is None else seen(mean),
         effort.models,

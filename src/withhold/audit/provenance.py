@@ -32,7 +32,8 @@ def settings(case: AuditCase, effort: Effort) -> dict[str, Any]:
     """The settings of the audit: enough to run it again."""
     split, limits = case.split, effort.limits
     packages = ("torch", "scikit-learn", "numpy")
-    return {
+    pixels = {} if case.pixel_side is None else {"pixels": case.pixel_side}
+    return pixels | {
         "seed": effort.seed,
         "quick": effort.quick,
         "attackers": [a.name for a in effort.ladder],
@@ -54,7 +55,12 @@ def notes(case: AuditCase, after: Seen, effort: Effort, *, drawn_here: bool) -> 
     said = [] if matched is None else list(matched.notes)
     if effort.quick:
         said.append("a quick audit: fewer attackers on fewer records; a full audit may find more")
-    if not np.ptp(after.x[split.train], axis=0).any():
+    if case.pixel_side is not None:
+        said.append(
+            f"images were also attacked as pixels, at {case.pixel_side} x {case.pixel_side}; the"
+            " attacks on all rows, columns and subgroups read features only"
+        )
+    if after.pixels is None and not np.ptp(after.x[split.train], axis=0).any():
         said.append("no feature of the release varies: it reveals nothing about any record")
     same = matched and [np.array_equal(d.release.x, matched.release.x) for d in case.draws]
     if same and all(same):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from withhold.audit.attack import RecordLimits
@@ -11,6 +11,7 @@ from withhold.audit.attack_plan import ladder
 from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.certificate.claims import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
+from withhold.core.errors import UserError
 
 _QUICK = RecordLimits(train=6_000, val=2_000, test=10_000)
 
@@ -48,6 +49,15 @@ class Effort:
     def ladder(self) -> tuple[Attacker, ...]:
         """The attackers, weakest first."""
         return ladder(self.quick) if self.attackers is None else tuple(self.attackers)
+
+    def on(self, *, pixels: bool) -> Effort:
+        """The effort on records that have `pixels`, or have none."""
+        if self.attackers is None:
+            return replace(self, attackers=ladder(self.quick, pixels=pixels))
+        blind = [a.name for a in self.attackers if a.view == "pixels" and not pixels]
+        if blind:
+            raise UserError(f"attacker '{blind[0]}' needs images, and these records are features")
+        return self
 
     @property
     def limits(self) -> RecordLimits:

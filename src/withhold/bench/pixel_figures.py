@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attackers.attacker import FittedAttacker
-from withhold.audit.attackers.pixel_cnn import PixelCnn, PixelCnnDeep
+from withhold.audit.attackers.pixel_cnn import PixelCnn, PixelCnnDeep, PixelPrediction
 from withhold.bench.pixel_set import PixelArray, PixelSet, planes
 from withhold.records.attribute import Attribute
 
@@ -56,18 +55,18 @@ class Original:
     data: PixelSet
     suppressed: Attribute
     useful: tuple[Attribute, ...]
-    models: Mapping[str, FittedAttacker]
+    models: Mapping[str, PixelPrediction]
     shown: int  # images that an attacker is shown in training, at least
     seed: int
 
-    def accuracy(self, model: FittedAttacker, images: PixelArray, truth: Attribute) -> float:
+    def accuracy(self, model: PixelPrediction, images: PixelArray, truth: Attribute) -> float:
         """The share of known classes of the test part that the model names."""
         rows = self.data.rows("test")
         rows = rows[truth.known[rows]]
         guess = model.logits(planes(images[rows])).argmax(axis=1)
         return float((guess == truth.codes[rows]).mean())
 
-    def learned(self, attacker: PixelCnn, images: PixelArray, truth: Attribute) -> FittedAttacker:
+    def learned(self, attacker: PixelCnn, images: PixelArray, truth: Attribute) -> PixelPrediction:
         """The attacker after learning from the train and val parts of these images."""
         train, val = self.data.rows("train"), self.data.rows("val")
         return attacker.fit(
@@ -79,7 +78,7 @@ class Original:
         )
 
 
-def fixed_model(data: PixelSet, truth: Attribute, *, shown: int, seed: int) -> FittedAttacker:
+def fixed_model(data: PixelSet, truth: Attribute, *, shown: int, seed: int) -> PixelPrediction:
     """A model of the originals."""
     bare = Original(data, truth, (), {}, shown, seed)
     return bare.learned(PixelCnnDeep(images=shown), data.images, truth)
@@ -97,12 +96,10 @@ def figures(
     secret, models = original.suppressed, original.models
     raw = models[secret.name]
     fresh = PixelCnnDeep(images=original.shown)
-    state = raw.state()
-    assert state is not None
     ladder = {
         "ResNet-10": PixelCnn(images=original.shown),
         "ResNet-18": fresh,
-        "ResNet-18 from the raw model": replace(fresh.warm(state), images=original.shown),
+        "ResNet-18 from the raw model": replace(fresh.warm(raw.state()), images=original.shown),
     }
     attack = {
         name: original.accuracy(original.learned(one, images, secret), images, secret)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from withhold.actions.fit import fit_bundle
-from withhold.audit.attackers.attacker import FittedAttacker
+from withhold.audit.attackers.pixel_cnn import PixelPrediction
 from withhold.audit.pool import run_all, work
 from withhold.bench.fit_row import bench_key, bundle_claims, row_config, row_method, row_roles
 from withhold.bench.pixel_figures import Original, PixelFigures, figures, fixed_model
@@ -189,7 +189,7 @@ def run_pixels(recipe: Recipe, output: Path, *, progress: Progress) -> PixelResu
         for i, results in run_all(_measured, tasks, workers=None, stage=stage):
             seed = tasks[i][1][2].seed
             for label, row in results.items():
-                found[label][seed] = PixelFigures(**row)
+                found[label][seed] = row
     rows = tuple(
         PixelRow(row.label, _shown_as(recipe, row), tuple(found[row.label][s] for s in how.seeds))
         for row in recipe.rows
@@ -204,17 +204,17 @@ def run_pixels(recipe: Recipe, output: Path, *, progress: Progress) -> PixelResu
 
 def _models(
     data: PixelSet, names: Sequence[str], seeds: Sequence[int], shown: int, progress: Progress
-) -> dict[int, dict[str, FittedAttacker]]:
+) -> dict[int, dict[str, PixelPrediction]]:
     """A fixed model of every attribute, for every seed."""
     tasks = [(60.0, (data, name, shown, seed)) for seed in seeds for name in names]
-    out: dict[int, dict[str, FittedAttacker]] = {seed: {} for seed in seeds}
+    out: dict[int, dict[str, PixelPrediction]] = {seed: {} for seed in seeds}
     with progress.stage("models of the originals", work(tasks)) as stage:
         for i, model in run_all(_model, tasks, workers=None, stage=stage):
             out[tasks[i][1][3]][tasks[i][1][1]] = model
     return out
 
 
-def _model(task: tuple[PixelSet, str, int, int]) -> FittedAttacker:
+def _model(task: tuple[PixelSet, str, int, int]) -> PixelPrediction:
     data, name, shown, seed = task
     return fixed_model(data, data.attribute(name), shown=shown, seed=seed)
 
@@ -237,17 +237,15 @@ def _fits(recipe: Recipe) -> Iterator[tuple[RecipeRow, ...]]:
 
 def _measured(
     task: tuple[Recipe, tuple[RecipeRow, ...], Original, Path],
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, PixelFigures]:
     """The figures of some rows by label; figures that were computed before are read."""
     recipe, rows, original, output = task
     folder = folder_of(output, original.seed)
     fitted: list[tuple[Bundle, float]] = []  # the fit that all rows share, once there is one
 
-    def make(row: RecipeRow) -> dict[str, Any]:
+    def make(row: RecipeRow) -> PixelFigures:
         if row_method(recipe, row) == "identity":
-            return asdict(
-                figures(original, original.data.images, new=None, bound=None, seconds=0.0)
-            )
+            return figures(original, original.data.images, new=None, bound=None, seconds=0.0)
         if not fitted:
             lead = max(rows, key=lambda r: row_method(recipe, r) == "replace")
             fitted.append(_fit(recipe, lead, original))
@@ -263,12 +261,15 @@ def _measured(
         )
         claims = bundle_claims(bundle).get(recipe.suppress, {})
         bound = claims.get("one") if isinstance(claims, dict) else None
-        return asdict(figures(original, images, new=new, bound=bound, seconds=seconds))
+        return figures(original, images, new=new, bound=bound, seconds=seconds)
 
     facts = [original.seed, original.data.dataset().digest()]
     return {
         row.label: keep_row(
-            row_folder(folder, row.label), recipe_key(recipe, row, *facts), partial(make, row)
+            row_folder(folder, row.label),
+            recipe_key(recipe, row, *facts),
+            PixelFigures,
+            partial(make, row),
         )
         for row in rows
     }

@@ -114,7 +114,7 @@ def audit(
         Path | None,
         option(
             "YAML file with any of suppress, preserve, joint, fail_if, quick, seed, id, group,"
-            " average, certificate.",
+            " average, certificate, pixels.",
             AUDIT,
         ),
     ] = None,
@@ -137,6 +137,16 @@ def audit(
     pattern: Pattern = None,
     column: Column = None,
     rate: Rate = None,
+    pixels: Annotated[
+        int | None,
+        typer.Option(
+            help="Side of the images that convolutional attackers read, a multiple of 8 (default:"
+            " 32); 0 attacks features only. Frames of clips are not attacked as pixels.",
+            min=0,
+            max=256,
+            rich_help_panel=MEDIA,
+        ),
+    ] = None,
     names: Names = None,
     allow_outside: AllowOutside = False,
     seed: Annotated[
@@ -151,7 +161,7 @@ def audit(
     and report.html. The exit code is 3 if a condition of --fail-if holds.
 
     ORIGINAL and RELEASE can also be folders of media, with --extractor. Files are then matched by
-    name.
+    name. Images are attacked as pixels too.
     """
     from withhold.actions.audit_files import AuditRequest, MediaFeatures, audit_files
     from withhold.actions.request import Opening
@@ -169,6 +179,7 @@ def audit(
         average=average,
         group=group,
         seed=seed,
+        pixels=pixels,
         certificate=None if certificate is None else str(certificate),
     )
     request = AuditRequest(

@@ -207,9 +207,7 @@ def with_raw_media(dataset: Dataset, path: str | Path, **how: Any) -> Dataset:
     """A dataset with the media it was extracted from, so that `fit` can make views of them."""
     note = _note(dataset)
     fitted, media = extractor_from_state(note), note.get("media", {})
-    skipped = media.get("skipped", []) if isinstance(media, dict) else None
-    if not isinstance(skipped, list) or not all(type(place) is int for place in skipped):
-        raise UserError(f"the note on the media in {dataset.name} is damaged; extract it again")
+    skipped = _skipped(dataset, media)
     if media.get("annotated") or media.get("clips"):
         raise UserError(
             f"{dataset.name} has several windows per video; --raw needs one window per video"
@@ -231,6 +229,20 @@ def with_raw_media(dataset: Dataset, path: str | Path, **how: Any) -> Dataset:
             " features were extracted from, in the same order"
         )
     return replace(dataset, raw=raw)
+
+
+def extracted_places(dataset: Dataset, items: int) -> npt.NDArray[np.int64]:
+    """The items, of so many, that the records of an extracted dataset were made of, one each."""
+    skipped = _skipped(dataset, _note(dataset).get("media", {}))
+    return np.setdiff1d(np.arange(items), np.asarray(skipped, np.int64))
+
+
+def _skipped(dataset: Dataset, media: Any) -> list[int]:
+    """The items that gave no record, from the note in the file, checked."""
+    skipped = media.get("skipped", []) if isinstance(media, dict) else None
+    if not isinstance(skipped, list) or not all(type(place) is int for place in skipped):
+        raise UserError(f"the note on the media in {dataset.name} is damaged; extract it again")
+    return skipped
 
 
 def extractor_of(dataset: Dataset) -> Extractor:

@@ -59,6 +59,8 @@ class Dataset(RecordAccess, SplitAccess):
     raw: RawSamples | None = None
     path: Path | None = None  # the file that was read
     media: Collection | None = None  # images, sounds, clips or texts, not yet decoded
+    # The images that the features were made of, (n, 3, side, side), for attackers that read pixels.
+    pixels: npt.NDArray[np.uint8] | None = None
     _encoded: dict[str, Attribute] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -233,13 +235,15 @@ class Dataset(RecordAccess, SplitAccess):
             table=self.table.take(pa.array(index)),
             raw=None if self.raw is None else self.raw.rows(index),
             media=None if self.media is None else Selection.of(self.media, index),
+            pixels=None if self.pixels is None else self.pixels[index],
             # Classes stay those of the whole, so that codes mean the same in every part.
             _encoded={name: a.rows(index) for name, a in self._encoded.items()},
         )
 
     def with_features(self, x: FloatArray) -> Dataset:
         """The same records with other features, such as those a modifier returns."""
-        return replace(self, x=np.ascontiguousarray(x, np.float32), raw=None, path=None)
+        x = np.ascontiguousarray(x, np.float32)
+        return replace(self, x=x, raw=None, path=None, pixels=None)
 
     def without(self, names: Sequence[str]) -> Self:
         """The same records without these attributes, nor the columns of multi-label ones."""

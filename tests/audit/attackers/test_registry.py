@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from withhold.audit.attack_plan import FULL, QUICK, ladder, models_of_originals
+from withhold.audit.attack_plan import FULL, PIXELS, QUICK, ladder, models_of_originals
 from withhold.audit.attackers import attacker_names, get_attackers
 from withhold.core.errors import UserError
 
 
 def test_every_attacker_is_on_the_ladder_weakest_first():
-    assert attacker_names() == FULL
+    assert attacker_names() == (*FULL, *PIXELS)
     assert [a.name for a in get_attackers(["trees", "prior"])] == ["trees", "prior"]
     assert [a.name for a in ladder(quick=True)] == list(QUICK)
     assert set(QUICK) < set(FULL)
+
+
+def test_only_an_audit_of_images_has_attackers_of_pixels():
+    assert [a.name for a in ladder(quick=False)] == list(FULL)
+    assert [a.name for a in ladder(quick=False, pixels=True)] == [*FULL, *PIXELS]
+    assert [a.name for a in ladder(quick=True, pixels=True)] == [*QUICK, "pixels-cnn"]
+    assert {a.name for a in ladder(quick=False, pixels=True) if a.view == "pixels"} == {*PIXELS}
 
 
 def test_an_unknown_name_is_refused_with_a_suggestion():

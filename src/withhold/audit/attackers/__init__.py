@@ -20,6 +20,7 @@ from withhold.audit.attackers.bits import Bits  # isort: skip
 from withhold.audit.attackers.waves import Waves  # isort: skip
 from withhold.audit.attackers.parity import Parity  # isort: skip
 from withhold.audit.attackers.mlp_attacker import Mlp, MlpLarge, MlpSmall  # isort: skip
+from withhold.audit.attackers.pixel_cnn import PixelCnn, PixelCnnDeep  # isort: skip
 
 __all__ = [
     "Attacker",
@@ -31,6 +32,8 @@ __all__ = [
     "MlpSmall",
     "Nearest",
     "Parity",
+    "PixelCnn",
+    "PixelCnnDeep",
     "Prediction",
     "Prior",
     "Trees",

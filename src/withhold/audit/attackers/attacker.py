@@ -13,10 +13,12 @@ from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
+PixelArray = npt.NDArray[np.uint8]  # images, (n, 3, side, side)
 State = Mapping[str, npt.NDArray[Any]]
 # What an attacker sees: standardised features ("standard"), their first principal directions if
-# there are many ("reduced"), or the released numbers ("raw"). Attackers share these views.
-ViewName = Literal["standard", "reduced", "raw"]
+# there are many ("reduced"), the released numbers ("raw"), or the images that the features were
+# made of ("pixels"). Attackers share these views.
+ViewName = Literal["standard", "reduced", "raw", "pixels"]
 
 
 class Prediction(Protocol):

@@ -1,0 +1,130 @@
+"""`reverse`: restore the originals, then recognise them.
+
+A network learns from released and original images of train and val to restore the originals. Then
+the model of the originals reads the restored images (`reverse`), and is trained further on them
+(`reverse-warm`). Many face anonymisers that blinded models of the originals fell to this attack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from withhold.audit.attack import Attack, Outcome
+from withhold.audit.attack_plan import Question, Seen
+from withhold.audit.attackers.attacker import Attacker, PixelArray
+from withhold.audit.attackers.pixel_cnn import PixelCnn
+from withhold.audit.metrics import accuracy
+from withhold.audit.reversal import Reversal
+from withhold.audit.split import Rows
+
+NAME = "reverse"
+
+
+@dataclass(frozen=True, eq=False)
+class RestoreTask:
+    """Restore all released images. Call it to run it, in any process."""
+
+    released: PixelArray
+    originals: PixelArray
+    train: Rows
+    val: Rows
+    reversal: Reversal
+    seed: int
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds it will take."""
+        return self.reversal.cost(len(self.train), self.released.shape[-1])
+
+    def __call__(self) -> PixelArray:
+        """The restored images, in the order of the records."""
+        return self.reversal.restore(
+            self.released, self.originals, self.train, self.val, seed=self.seed
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ReverseAttack:
+    """The reversals of an audit, one for all attributes that train and test on the same records.
+
+    Its originals are blank outside train and val: no attack sees the original of a test record.
+    """
+
+    tasks: list[RestoreTask] = field(default_factory=list)
+    of: dict[str, int] = field(default_factory=dict)  # attribute: number of its task
+    restored: list[PixelArray] = field(default_factory=list)  # results, in the order of tasks
+
+    @classmethod
+    def plan(
+        cls,
+        asks: Sequence[Question],
+        before: Seen | None,
+        after: Seen,
+        attackers: Sequence[Attacker],
+        *,
+        seed: int,
+        reversal: Reversal | None = None,
+    ) -> ReverseAttack:
+        """The tasks. There are none without images of both sides and an attacker that reads them.
+
+        asks: questions; questions with the same parts share a task.
+        """
+        plan = cls()
+        reads = any(isinstance(a, PixelCnn) for a in attackers)
+        if before is None or before.pixels is None or after.pixels is None or not reads:
+            return plan
+        for q in asks:
+            train, val = q.parts.train, q.parts.val
+            same = [
+                number
+                for number, task in enumerate(plan.tasks)
+                if np.array_equal(task.train, train) and np.array_equal(task.val, val)
+            ]
+            if not same:
+                known = _blank_outside(before.pixels, train, val)
+                how = reversal or Reversal()
+                plan.tasks.append(RestoreTask(after.pixels, known, train, val, how, seed))
+            plan.of[q.name] = same[0] if same else len(plan.tasks) - 1
+        return plan
+
+    def cost(self, q: Question, attackers: Sequence[Attacker]) -> float:
+        """About how many seconds the attacks on the restored images will take."""
+        n, k = len(q.parts.train), len(q.attribute.classes)
+        d = self.tasks[0].released[:1].size
+        readers = [a.warm({}) for a in attackers if isinstance(a, PixelCnn)]
+        return max(reader.cost(n, d, k) for reader in readers)
+
+    def attacks(
+        self, q: Question, attackers: Sequence[Attacker], models: Sequence[Outcome], *, seed: int
+    ) -> Iterator[Attack]:
+        """The attacks on the restored images, with the best model of the originals' pixels.
+
+        It is chosen on val of the originals. Without one, a fresh network reads restored images.
+        """
+        if q.name not in self.of:
+            return
+        images = self.restored[self.of[q.name]]
+        readers = {a.name: a for a in attackers if isinstance(a, PixelCnn)}
+        val = q.attribute.rows(q.parts.val)
+        able = [m for m in models if m.name in readers and m.state is not None]
+        if not able:
+            fresh = next(iter(readers.values()))
+            yield Attack(NAME, fresh, images, q.attribute, q.parts, seed)
+            return
+        best = max(able, key=lambda m: accuracy(m.val, val)[0])
+        assert best.state is not None
+        reader = readers[best.name]
+        yield Attack(NAME, reader.fixed(best.state), images, q.attribute, q.parts, seed)
+        warm = reader.warm(best.state)
+        yield Attack(f"{NAME}-warm", warm, images, q.attribute, q.parts, seed)
+
+
+def _blank_outside(originals: PixelArray, train: Rows, val: Rows) -> PixelArray:
+    """The originals of train and val; all others are black."""
+    known = np.zeros_like(originals)
+    rows = np.concatenate([train, val])
+    known[rows] = originals[rows]
+    return known
