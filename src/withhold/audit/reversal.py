@@ -33,7 +33,7 @@ from withhold.learn.training import (
 
 Rows = npt.NDArray[np.int64]
 _BLOCK = 512  # images restored at once
-_MULTIPLY_ADDS = 2.8e10  # of training a second on one core, forward and backward
+_MULTIPLY_ADDS = 2.4e10  # of training a second on one core, forward and backward
 _PENALTIES = (1e-4, 1e-2, 1.0)  # of the linear map, times the mean variance of a pixel
 _WIDEST = 3 * 32 * 32  # values of an image up to which the linear map is tried
 

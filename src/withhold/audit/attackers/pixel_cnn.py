@@ -42,7 +42,7 @@ from withhold.learn.training import (
 from withhold.records.attribute import Attribute
 
 _BLOCK = 512  # images scored at once
-_MULTIPLY_ADDS = 2.8e10  # of training a second on one core, forward and backward
+_MULTIPLY_ADDS = 2.4e10  # of training a second on one core, forward and backward
 
 
 @attacker
