@@ -8,8 +8,9 @@ is the one of `replace`.
 
 from __future__ import annotations
 
+import io
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from withhold.actions.fit import fit_bundle
-from withhold.audit.attackers.pixel_cnn import PixelPrediction
+from withhold.audit.attackers.pixel_cnn import PixelCnnDeep, PixelPrediction
 from withhold.audit.pool import run_all, work
 from withhold.bench.fit_row import bench_key, bundle_claims, row_config, row_method, row_roles
 from withhold.bench.pixel_figures import Original, PixelFigures, figures, fixed_model
 from withhold.bench.pixel_set import PixelArray, PixelSet, folder_of
-from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.recipe import Pixels, Recipe, RecipeRow
 from withhold.bench.result_table import Cells, RecipeResult, at_most, percent, with_spread
-from withhold.bench.row_cache import keep_row, recipe_key, row_folder
+from withhold.bench.row_cache import keep_row, recipe_key, row_folder, row_key, write_once
 from withhold.bench.tradeoff_figure import Curve, Panel, Spot, draw_figure
 from withhold.bundle.bundle import Bundle
 from withhold.core.atomic import write_bytes
@@ -33,10 +34,10 @@ from withhold.core.progress import Progress, Silent
 from withhold.datasets.media_sets import public_media
 from withhold.media.contact_sheet import contact_sheet
 from withhold.methods.images.replace.modifier import ReplaceModifier
+from withhold.records.attribute import Attribute
 from withhold.records.samples import Picture
 
 _EXAMPLES = 8
-_SECONDS = 600.0  # a guess of the time of a row, to begin with the long ones
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,8 @@ def run_pixels(recipe: Recipe, output: Path, *, progress: Progress) -> PixelResu
     names = [recipe.suppress, *(n for n in recipe.measure if n != recipe.suppress)]
     truths = {name: data.attribute(name) for name in names}
     originals = {}
-    made = _models(data, list(truths), how.seeds, how.shown, progress)
+    cost = PixelCnnDeep(images=how.shown).cost(len(data.rows("train")), 3 * how.side**2, 2)
+    made = _models(data, truths, how, cost, output, progress)
     for seed in how.seeds:
         originals[seed] = Original(
             data,
@@ -180,7 +182,8 @@ def run_pixels(recipe: Recipe, output: Path, *, progress: Progress) -> PixelResu
             seed,
         )
     tasks = [
-        (_SECONDS, (recipe, rows, originals[seed], output))
+        # Five networks are trained on a release, and the fit takes about as long.
+        (10 * cost, (recipe, rows, originals[seed], output))
         for seed in how.seeds
         for rows in _fits(recipe)
     ]
@@ -203,20 +206,41 @@ def run_pixels(recipe: Recipe, output: Path, *, progress: Progress) -> PixelResu
 
 
 def _models(
-    data: PixelSet, names: Sequence[str], seeds: Sequence[int], shown: int, progress: Progress
+    data: PixelSet,
+    truths: Mapping[str, Attribute],
+    how: Pixels,
+    cost: float,
+    output: Path,
+    progress: Progress,
 ) -> dict[int, dict[str, PixelPrediction]]:
-    """A fixed model of every attribute, for every seed."""
-    tasks = [(60.0, (data, name, shown, seed)) for seed in seeds for name in names]
-    out: dict[int, dict[str, PixelPrediction]] = {seed: {} for seed in seeds}
+    """A fixed model of every attribute for every seed; those that were made before are read."""
+    tasks = [
+        (cost, (data, truths[name], how.shown, seed, folder_of(output, seed) / f"{name}.npz"))
+        for seed in how.seeds
+        for name in truths
+    ]
+    out: dict[int, dict[str, PixelPrediction]] = {seed: {} for seed in how.seeds}
     with progress.stage("models of the originals", work(tasks)) as stage:
         for i, model in run_all(_model, tasks, workers=None, stage=stage):
-            out[tasks[i][1][3]][tasks[i][1][1]] = model
+            _, truth, _, seed, _ = tasks[i][1]
+            out[seed][truth.name] = model
     return out
 
 
-def _model(task: tuple[PixelSet, str, int, int]) -> PixelPrediction:
-    data, name, shown, seed = task
-    return fixed_model(data, data.attribute(name), shown=shown, seed=seed)
+def _model(task: tuple[PixelSet, Attribute, int, int, Path]) -> PixelPrediction:
+    data, truth, shown, seed, saved = task
+    key = row_key([data.dataset().digest(), truth.name, shown, seed])
+
+    def make() -> None:
+        saved.parent.mkdir(parents=True, exist_ok=True)
+        held = io.BytesIO()
+        state: dict[str, Any] = fixed_model(data, truth, shown=shown, seed=seed).state()
+        np.savez(held, **state)
+        write_bytes(saved, held.getvalue())
+
+    write_once(saved, key, make)
+    with np.load(saved) as arrays:
+        return PixelCnnDeep().loaded(data.images.shape[1], len(truth.classes), dict(arrays))
 
 
 def _fits(recipe: Recipe) -> Iterator[tuple[RecipeRow, ...]]:
@@ -255,12 +279,10 @@ def _measured(
             assert isinstance(modifier, ReplaceModifier)
             modifier = modifier.filter_alone()
         images, new = _released(modifier, original.data)
-        write_bytes(
-            row_folder(folder, row.label) / "examples.npy",
-            images[original.data.rows("test")[:_EXAMPLES]].tobytes(),
-        )
-        claims = bundle_claims(bundle).get(recipe.suppress, {})
-        bound = claims.get("one") if isinstance(claims, dict) else None
+        row_folder(folder, row.label).mkdir(parents=True, exist_ok=True)
+        shown = images[original.data.rows("test")[:_EXAMPLES]]
+        write_bytes(row_folder(folder, row.label) / "examples.rgb", shown.tobytes())
+        bound = bundle_claims(bundle).get(recipe.suppress, {}).get("bound")
         return figures(original, images, new=new, bound=bound, seconds=seconds)
 
     facts = [original.seed, original.data.dataset().digest()]
@@ -357,7 +379,7 @@ def _examples(recipe: Recipe, data: PixelSet, output: Path, seed: int) -> bytes:
     shown = data.images[data.rows("test")[:_EXAMPLES]]
     rows = {"original": list(shown)}
     for row in recipe.rows:
-        saved = row_folder(folder_of(output, seed), row.label) / "examples.npy"
+        saved = row_folder(folder_of(output, seed), row.label) / "examples.rgb"
         if saved.exists():
             pixels = np.frombuffer(saved.read_bytes(), np.uint8).reshape(shown.shape)
             rows[row.label] = list(pixels)

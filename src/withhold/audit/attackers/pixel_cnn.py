@@ -148,6 +148,14 @@ class PixelCnn(Attacker):
             most_epochs=-(-self.most_epochs // 2),
         )
 
+    def loaded(
+        self, side: int, classes: int, state: Mapping[str, npt.NDArray[Any]]
+    ) -> PixelPrediction:
+        """A fitted state as the model that it was."""
+        network = self.network(side, classes)
+        network.load_state_dict({k: torch.tensor(v) for k, v in state.items()})
+        return PixelPrediction(network.eval())
+
     def fixed(self, state: Mapping[str, npt.NDArray[Any]]) -> PixelCnn:
         """A fitted state that is only asked: a model of the originals, on other images."""
         return replace(self, start=state, most_epochs=0)

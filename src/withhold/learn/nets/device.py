@@ -35,7 +35,10 @@ def threads_for(work: float) -> int:
     sums, and the same seed must give the same bytes. `withhold bench speed` measures where the
     rule's threshold should lie.
     """
-    return core_count() if work >= 5e6 else 1
+    if work < 5e6:
+        return 1
+    most = os.environ.get("OMP_NUM_THREADS", "")  # set by a user, or for one process of several
+    return min(core_count(), int(most)) if most.isdigit() and int(most) else core_count()
 
 
 def core_count() -> int:
