@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -20,7 +21,7 @@ from withhold.actions.request import Opening
 from withhold.audit.attackers import Logistic, PixelCnn, Prior
 from withhold.audit.audit_case import AuditCase
 from withhold.audit.audit_settings import AuditSettings
-from withhold.audit.setting_groups import Pairing
+from withhold.audit.setting_groups import Effort, Pairing
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.media.extractors import extractor_registry
@@ -166,7 +167,9 @@ def test_the_number_of_features_never_makes_them_images() -> None:
     """768 features are a common embedding, and would also be an image of 16 x 16 pixels."""
     rng = np.random.default_rng(0)
     data = Dataset.from_arrays(rng.random((60, 768)), {"way": np.arange(60) % 2})
-    case = AuditCase.of(data, data, (), Roles.of("way"), Pairing(same_order=True), 0, average=None)
+    how = {"average": None, "hidden": None, "joint": ()}
+    order = Pairing(same_order=True)
+    case = AuditCase.of(data, data, (), Roles.of("way"), order, Effort(), **how)  # type: ignore[arg-type]
     assert case.pixel_side is None
 
 
@@ -203,3 +206,12 @@ def test_folders_whose_release_changed_only_its_names(tmp_path: Path) -> None:
     text = json.loads((tmp_path / "audit" / "audit.json").read_text())
     assert "pixels-cnn" in [r["attacker"] for r in text["attributes"]["way"]["ladder"]]
     assert "pixels-cnn" in (tmp_path / "audit" / "report.html").read_text()
+
+
+def test_networks_read_the_attributes_that_have_a_role(made: Dataset) -> None:
+    other = np.random.default_rng(0).integers(0, 2, N).astype(str)
+    data = made.with_column("other", pa.array(other.tolist()))
+    release = Dataset.from_arrays(mirrored(made), name="mirrored")
+    found = withhold.audit(data, release, same_order=True, **HOW)
+    assert "pixels-cnn" in rungs(found)
+    assert set(rungs(found, "other")) == {"prior", "logistic"}

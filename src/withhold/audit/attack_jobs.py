@@ -52,7 +52,7 @@ class Jobs:
         self.repeated: dict[str, list[Outcome]] = {n: [] for n in names}
         self.declined: dict[str, dict[str, str]] = {n: {} for n in names}
         self.pictures: dict[str, picture.Points] = {}
-        some = () if quick else asks
+        some = () if quick else tuple(q for q in asks if q.role != "hidden")
         self.reverse = ReverseAttack.plan(some, before, after, attackers, seed=seed)
 
     def run(self, pictures: Mapping[str, Any], workers: int | None, progress: Progress) -> None:
