@@ -147,5 +147,8 @@ def _stays_here(bundle: Path) -> str:
 
     told = "keep private: key (anyone who has it can repeat the draws and sign)"
     if (bundle / MEMBERSHIP).exists():
-        told += f" and {MEMBERSHIP} (it reveals who was in the fit)"
+        told += f", {MEMBERSHIP} (it reveals who was in the fit)"
+    pictures = bundle.with_name(f"{bundle.name}.pictures")
+    if pictures.is_dir():
+        told += f", {pictures} (they show originals)"
     return told
