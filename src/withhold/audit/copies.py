@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Copies
@@ -96,6 +97,4 @@ def _looked_up(
 
 
 def _z(looks: int) -> float:
-    from scipy.stats import norm
-
-    return float(norm.ppf(shared(looks)))
+    return float(ndtri(shared(looks)))
