@@ -1,4 +1,4 @@
-"""The attacks of an audit: their order, which ones start from other models, and their results."""
+"""The attacks of an audit, run as one list of tasks, and their results."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from operator import call
 from typing import Any
 
 from withhold.audit import picture
-from withhold.audit.attack import Outcome
+from withhold.audit.attack import Outcome, WarmAttack
 from withhold.audit.attack_plan import (
     Question,
     Seen,
     fresh_attacks,
     models_of_originals,
-    warm_attacks,
 )
 from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.audit.measure_attribute import asked
 from withhold.audit.pool import run_all, work
 from withhold.core.progress import Progress
+
+_Place = tuple[list[Outcome], ...]  # the lists that get the outcomes of a task
 
 
 class Jobs:
@@ -52,59 +53,59 @@ class Jobs:
         self.declined: dict[str, dict[str, str]] = {n: {} for n in names}
         self.pictures: dict[str, picture.Points] = {}
 
-    def run(self, pictures: Mapping[str, Any], workers: int | None, progress: Progress) -> None:
-        """Run the models of the originals, the fresh attackers and the pictures; then the attackers
-        that start from those models."""
-        first: list[tuple[list[Outcome] | str, Any, float]] = []
-        later: list[tuple[Question, float]] = []
+    def run(
+        self,
+        pictures: Mapping[str, Any],
+        wider: Sequence[tuple[float, Any]],
+        workers: int | None,
+        progress: Progress,
+    ) -> list[Any]:
+        """Run all attacks, the `pictures` and the tasks `wider`; return the results of the latter.
+
+        All are one list of tasks, so that no core waits for the end of a stage.
+        """
+        tasks: list[tuple[_Place, Any, float]] = []
+        warm: dict[str, list[Outcome]] = {q.name: [] for q in self.asks}
         raw = models_of_originals(self.attackers)
         for q in self.asks:
             if self.before is not None:
-                later += self._models(q, self.before, raw, first)
+                tasks += self._models(q, self.before, raw, warm[q.name])
             attacks, self.declined[q.name] = fresh_attacks(
                 q, self.after, self.attackers, seed=self.seed, twice=not self.quick
             )
-            first += [(self.ladder[q.name], a, a.cost) for a in attacks]
+            tasks += [((self.ladder[q.name],), a, a.cost) for a in attacks]
             if self.several is not None:
                 attacks, _ = fresh_attacks(q, self.several, raw, seed=self.seed)
-                first += [(self.repeated[q.name], a, a.cost) for a in attacks]
-        first += [(name, task, 4.0) for name, task in pictures.items()]
-        total = work([(c, None) for _, _, c in first]) + work([(c, None) for _, c in later])
-        with progress.stage("attacking", total) as stage:
-            self._do(first, workers, stage)
-            second: list[tuple[list[Outcome] | str, Any, float]] = []
-            for q in self.asks:
-                known = {o.name: o for o in self.models[q.name]}
-                if self.crossed is not None and not self.quick:
-                    warm = warm_attacks(q, self.crossed, raw, known, seed=self.seed)
-                    second += [(self.ladder[q.name], a, a.cost) for a in warm]
-            self._do(second, workers, stage)
+                tasks += [((self.repeated[q.name],), a, a.cost) for a in attacks]
+        others = [(4.0, task) for task in pictures.values()] + [*wider]
+        costs = [(cost, task) for _, task, cost in tasks] + others
+        with progress.stage("attacking", work(costs)) as stage:
+            results = dict(run_all(call, costs, workers=workers, stage=stage))
+        for i, (places, _, _) in enumerate(tasks):  # in ladder order, whichever finished first
+            found = results[i] if len(places) > 1 else [results[i]]
+            for place, outcome in zip(places, found, strict=False):
+                place.append(outcome)
+        for name, outcomes in warm.items():
+            self.ladder[name] += outcomes
+        rest = [results[i] for i in range(len(tasks), len(costs))]
+        self.pictures = dict(zip(pictures, rest, strict=False))
+        return rest[len(pictures) :]
 
     def _models(
-        self, q: Question, before: Seen, raw: Sequence[Attacker], tasks: list[Any]
-    ) -> list[tuple[Question, float]]:
-        """Add tasks for the models of the originals; return the costs of attacks based on them."""
+        self, q: Question, before: Seen, raw: Sequence[Attacker], warm: list[Outcome]
+    ) -> list[tuple[_Place, Any, float]]:
+        """The models of the originals. `warm` gets the attacks that start from them."""
+        models = self.models[q.name]
         if q.name in self.given:
             new = None if self.crossed is None else self.crossed.x
-            model = self.given[q.name]
-            self.models[q.name].append(asked("given", model, before.x, new, q.parts))
+            models.append(asked("given", self.given[q.name], before.x, new, q.parts))
             return []
         attacks, _ = fresh_attacks(q, before, raw, seed=self.seed, also=self.crossed, twice=False)
-        tasks += [(self.models[q.name], a, a.cost) for a in attacks]
-        if self.crossed is None or self.quick:
-            return []
-        return [(q, a.cost) for a in attacks if a.attacker.starts_warm]
-
-    def _do(
-        self,
-        tasks: Sequence[tuple[list[Outcome] | str, Any, float]],
-        workers: int | None,
-        stage: Any,
-    ) -> None:
-        costs = [(cost, task) for _, task, cost in tasks]
-        results: dict[int, Any] = dict(run_all(call, costs, workers=workers, stage=stage))
-        for i, (where, _, _) in enumerate(tasks):  # in ladder order, whichever finished first
-            if isinstance(where, str):
-                self.pictures[where] = results[i]
+        tasks: list[tuple[_Place, Any, float]] = []
+        for a in attacks:
+            if a.attacker.starts_warm and self.crossed is not None and not self.quick:
+                both = WarmAttack(a)
+                tasks.append(((models, warm), both, both.cost))
             else:
-                where.append(results[i])
+                tasks.append(((models,), a, a.cost))
+        return tasks
