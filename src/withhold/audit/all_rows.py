@@ -26,28 +26,33 @@ MOST, MOST_QUICK = 6_000, 2_500  # records
 
 @dataclass(frozen=True, eq=False)
 class RowsTask:
-    """The attack on all records for one attribute. Call it to run it, in any process."""
+    """The attack on all records for one attribute. Call it to run it, in any process.
 
-    question: Question
+    It holds the sampled records only: labels, preserved labels, features in two views, and parts.
+    """
+
+    attribute: Attribute
+    given: tuple[Attribute, ...]
     standard: FloatArray
     reduced: FloatArray
-    rows: Rows
+    units: Rows | None  # the person of each record
+    apart: Rows | None  # the same if people are kept apart in folds
     split: Split
+    tested: float  # the floor of the test part if there are preserved labels, which holds here too
     names: tuple[str, ...]
     seed: int
 
     @property
     def cost(self) -> float:
         """About how many seconds it will take."""
-        classes = len(self.question.attribute.classes)
-        scores = 1 if classes == 2 else min(classes, 60)
-        return float(0.3 + 1e-5 * len(self.rows) * min(self.standard.shape[1], 64) * scores / 4)
+        n, d = self.standard.shape
+        classes = 1 if len(self.attribute.classes) == 2 else len(self.attribute.classes)
+        return float(0.3 + 1e-5 * n * min(d, 64) * min(classes, 60) / 4)
 
     def __call__(self) -> tuple[AllRows | None, SliceRead | None]:
         """What attackers read from all records, and the slice that they read most surely."""
-        q, attribute = self.question, self.question.attribute
-        people = people_apart(attribute, q.parts.units)
-        folds = folds_of(self.rows, people, self.seed)
+        attribute, tested = self.attribute, self.tested
+        folds = folds_of(np.arange(len(attribute.codes)), self.apart, self.seed)
         views = {"standard": self.standard, "reduced": self.reduced}
         aside = () if attribute.multilabel else (Corners(),)
         said = cross_fit(views, attribute, folds, aside=aside, seed=self.seed)
@@ -56,16 +61,14 @@ class RowsTask:
             return None, None
         without = np.zeros(len(attribute.codes), bool)
         if not attribute.multilabel:
-            where, right = guess_without(attribute, q.given, folds)
+            where, right = guess_without(attribute, self.given, folds)
             without[where] = right
-        # With preserved labels, the floor of the test part also holds for every other part.
-        tested = floor(attribute, q.given, q.parts) if q.given else 0.0
         parts = {"train": self.split.train, "val": self.split.val, "test": self.split.test}
         masks = {"all": np.ones(len(best.rows), bool)}
         masks |= {n: m[best.rows] for n, m in parts.items() if m[best.rows].any()}
         level = shared(2 * len(masks))
         read = {
-            n: _read(best, attribute, mask, without, q.parts.units, level, tested)
+            n: _read(best, attribute, mask, without, self.units, level, tested)
             for n, mask in masks.items()
         }
         missing = self._eliminated(masks, best.rows, without, level, tested)
@@ -80,9 +83,9 @@ class RowsTask:
             attribute,
             self.standard,
             self.names,
-            without=without[best.rows] if q.given else None,
+            without=without[best.rows] if self.given else None,
             floor=read["all"].floor,
-            units=q.parts.units,
+            units=self.units,
             seed=self.seed,
         )
         return found, one
@@ -91,7 +94,7 @@ class RowsTask:
         self, masks: dict[str, Mask], rows: Rows, without: Mask, level: float, tested: float
     ) -> dict[str, Wider]:
         """The accuracy of naming the class that a code lacks, in each part that has codes."""
-        attribute = self.question.attribute
+        attribute = self.attribute
         if attribute.multilabel:
             return {}
         found = {}
@@ -104,7 +107,7 @@ class RowsTask:
                 guess = max(attribute.rows(mine).majority, float(without[mine].mean()), tested)
                 # Preserved labels alone may reveal the missing class: if all speakers say a digit
                 # equally often, the one with a record too few is the answer.
-                kept = [a.rows(mine) for a in self.question.given]
+                kept = [a.rows(mine) for a in self.given]
                 guess = max(guess, eliminate_from(kept, attribute.rows(mine)))
                 found[name] = Wider(
                     records=len(mine),
@@ -121,8 +124,21 @@ def rows_task(
     question: Question, seen: Seen, split: Split, names: tuple[str, ...], *, quick: bool, seed: int
 ) -> RowsTask:
     """The task for one attribute: a random sample of its labelled records, from every part."""
-    rows = labelled(question.attribute, quick=quick, seed=seed)
-    return RowsTask(question, seen.view("standard"), seen.view("reduced"), rows, split, names, seed)
+    attribute, given, units = question.attribute, question.given, question.parts.units
+    rows = labelled(attribute, quick=quick, seed=seed)
+    apart = people_apart(attribute, units)
+    return RowsTask(
+        attribute.rows(rows),
+        tuple(a.rows(rows) for a in given),
+        seen.view("standard")[rows],
+        seen.view("reduced")[rows],
+        None if units is None else units[rows],
+        None if apart is None else apart[rows],
+        split.on(rows),
+        floor(attribute, given, question.parts) if given else 0.0,
+        names,
+        seed,
+    )
 
 
 def labelled(attribute: Attribute, *, quick: bool, seed: int) -> Rows:

@@ -1,4 +1,4 @@
-"""The attacks of an audit: their order, which ones start from other models, and their results."""
+"""The attacks of an audit, run as one list of tasks, and their results."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from operator import call
 from typing import Any
 
 from withhold.audit import picture
-from withhold.audit.attack import Outcome
+from withhold.audit.attack import Outcome, WarmAttack
 from withhold.audit.attack_plan import (
     Question,
     Seen,
     fresh_attacks,
     models_of_originals,
-    warm_attacks,
 )
 from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.audit.measure_attribute import asked
 from withhold.audit.pool import run_all, work
 from withhold.audit.reverse_attack import ReverseAttack
-from withhold.core.progress import Progress
+from withhold.core.progress import Progress, Stage
+
+_Place = tuple[list[Any], ...]  # the lists that get the outcomes of a task
 
 
 class Jobs:
@@ -55,65 +56,76 @@ class Jobs:
         some = () if quick else tuple(q for q in asks if q.role != "hidden")
         self.reverse = ReverseAttack.plan(some, before, after, attackers, seed=seed)
 
-    def run(self, pictures: Mapping[str, Any], workers: int | None, progress: Progress) -> None:
-        """Run the models of the originals, the fresh attackers and the pictures; then the attackers
-        that start from those models."""
-        first: list[tuple[list[Any] | str, Any, float]] = []
-        later: list[tuple[Question, float]] = []
+    def run(
+        self,
+        pictures: Mapping[str, Any],
+        wider: Sequence[tuple[float, Any]],
+        workers: int | None,
+        progress: Progress,
+    ) -> list[Any]:
+        """Run all attacks, the `pictures` and the tasks `wider`; return the results of the latter.
+
+        All are one list of tasks, so that no core waits for the end of a stage.
+        """
+        tasks: list[tuple[_Place, Any, float]] = []
+        warm: dict[str, list[Outcome]] = {q.name: [] for q in self.asks}
         raw = models_of_originals(self.attackers)
         for q in self.asks:
             if self.before is not None:
-                later += self._models(q, self.before, raw, first)
+                tasks += self._models(q, self.before, raw, warm[q.name])
             attacks, self.declined[q.name] = fresh_attacks(
                 q, self.after, self.attackers, seed=self.seed, twice=not self.quick
             )
-            first += [(self.ladder[q.name], a, a.cost) for a in attacks]
-            if q.name in self.reverse.of:
-                later.append((q, self.reverse.cost(q, raw)))
+            tasks += [((self.ladder[q.name],), a, a.cost) for a in attacks]
             if self.several is not None:
                 attacks, _ = fresh_attacks(q, self.several, raw, seed=self.seed)
-                first += [(self.repeated[q.name], a, a.cost) for a in attacks]
-        first += [(self.reverse.restored, task, task.cost) for task in self.reverse.tasks]
-        first += [(name, task, 4.0) for name, task in pictures.items()]
-        total = work([(c, None) for _, _, c in first]) + work([(c, None) for _, c in later])
-        with progress.stage("attacking", total) as stage:
-            self._do(first, workers, stage)
-            second: list[tuple[list[Any] | str, Any, float]] = []
-            for q in self.asks:
-                models = self.models[q.name]
-                known = {o.name: o for o in models}
-                reverse = self.reverse.attacks(q, raw, models, seed=self.seed)
-                second += [(self.ladder[q.name], a, a.cost) for a in reverse]
-                if self.crossed is not None and not self.quick:
-                    warm = warm_attacks(q, self.crossed, raw, known, seed=self.seed)
-                    second += [(self.ladder[q.name], a, a.cost) for a in warm]
-            self._do(second, workers, stage)
+                tasks += [((self.repeated[q.name],), a, a.cost) for a in attacks]
+        tasks += [((self.reverse.restored,), task, task.cost) for task in self.reverse.tasks]
+        others = [(4.0, task) for task in pictures.values()] + [*wider]
+        costs = [(cost, task) for _, task, cost in tasks] + others
+        after = sum(
+            round(self.reverse.cost(q, raw)) for q in self.asks if q.name in self.reverse.of
+        )
+        with progress.stage("attacking", work(costs) + after) as stage:
+            results = dict(run_all(call, costs, workers=workers, stage=stage))
+            for i, (places, _, _) in enumerate(tasks):  # in ladder order, whichever finished first
+                found = results[i] if len(places) > 1 else [results[i]]
+                for place, outcome in zip(places, found, strict=False):
+                    place.append(outcome)
+            for name, outcomes in warm.items():
+                self.ladder[name] += outcomes
+            self._read_restored(raw, workers, stage)
+        rest = [results[i] for i in range(len(tasks), len(costs))]
+        self.pictures = dict(zip(pictures, rest, strict=False))
+        return rest[len(pictures) :]
+
+    def _read_restored(self, raw: Sequence[Attacker], workers: int | None, stage: Stage) -> None:
+        """The attacks on restored images, which need all restored images and all models."""
+        attacks = [
+            (q.name, attack)
+            for q in self.asks
+            for attack in self.reverse.attacks(q, raw, self.models[q.name], seed=self.seed)
+        ]
+        costs = [(attack.cost, attack) for _, attack in attacks]
+        results = dict(run_all(call, costs, workers=workers, stage=stage))
+        for i, (name, _) in enumerate(attacks):
+            self.ladder[name].append(results[i])
 
     def _models(
-        self, q: Question, before: Seen, raw: Sequence[Attacker], tasks: list[Any]
-    ) -> list[tuple[Question, float]]:
-        """Add tasks for the models of the originals; return the costs of attacks based on them."""
+        self, q: Question, before: Seen, raw: Sequence[Attacker], warm: list[Outcome]
+    ) -> list[tuple[_Place, Any, float]]:
+        """The models of the originals. `warm` gets the attacks that start from them."""
+        models = self.models[q.name]
         if q.name in self.given:
             new = None if self.crossed is None else self.crossed.x
-            model = self.given[q.name]
-            self.models[q.name].append(asked("given", model, before.x, new, q.parts))
+            models.append(asked("given", self.given[q.name], before.x, new, q.parts))
             return []
         attacks, _ = fresh_attacks(q, before, raw, seed=self.seed, also=self.crossed, twice=False)
-        tasks += [(self.models[q.name], a, a.cost) for a in attacks]
-        if self.crossed is None or self.quick:
-            return []
-        return [(q, a.cost) for a in attacks if a.attacker.starts_warm]
-
-    def _do(
-        self,
-        tasks: Sequence[tuple[list[Any] | str, Any, float]],
-        workers: int | None,
-        stage: Any,
-    ) -> None:
-        costs = [(cost, task) for _, task, cost in tasks]
-        results: dict[int, Any] = dict(run_all(call, costs, workers=workers, stage=stage))
-        for i, (where, _, _) in enumerate(tasks):  # in ladder order, whichever finished first
-            if isinstance(where, str):
-                self.pictures[where] = results[i]
+        tasks: list[tuple[_Place, Any, float]] = []
+        for a in attacks:
+            if a.attacker.starts_warm and self.crossed is not None and not self.quick:
+                both = WarmAttack(a)
+                tasks.append(((models, warm), both, both.cost))
             else:
-                where.append(results[i])
+                tasks.append(((models,), a, a.cost))
+        return tasks

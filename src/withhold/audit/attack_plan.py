@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attack import Attack, Outcome, RecordLimits
+from withhold.audit.attack import Attack, RecordLimits
 from withhold.audit.attackers import Attacker, get_attackers
 from withhold.audit.attackers.attacker import FloatArray, PixelArray, ViewName
 from withhold.audit.feature_views import FeatureViews
@@ -176,29 +176,6 @@ def fresh_attacks(
         why = "; ".join(declined.values()) or "the ladder is empty"
         raise UserError(f"no attacker can attack '{question.name}': {why}")
     return attacks, declined
-
-
-def warm_attacks(
-    question: Question,
-    seen: Seen,
-    attackers: Sequence[Attacker],
-    models: Mapping[str, Outcome],
-    *,
-    seed: int,
-) -> Iterator[Attack]:
-    """Attacks that start from the models of the originals; `seen` is the release in their view."""
-    for attacker in attackers:
-        model = models.get(attacker.name)
-        able = attacker.starts_warm and seen.can_show(attacker.view)
-        if able and model is not None and model.state is not None:
-            yield Attack(
-                f"{attacker.name}-warm",
-                attacker.warm(model.state),
-                seen.view(attacker.view),
-                question.attribute,
-                question.parts,
-                seed,
-            )
 
 
 def ladder(quick: bool, *, pixels: bool = False) -> tuple[Attacker, ...]:

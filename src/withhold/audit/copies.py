@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Copies
@@ -47,7 +47,7 @@ def copies(
         distinct = float(alone.mean()) if len(alone) else 0.0
         n, count = len(rows), round(int(near.sum()) * distinct)
         expected = float(((moved > 1) & (moved <= 8)).mean())
-        least = wilson(count, n, z=float(norm.ppf(shared(len(parts)))))[0]
+        least = wilson(count, n, z=float(ndtri(shared(len(parts)))))[0]
         found[name] = Copies(
             records=n,
             copies=count,

@@ -8,7 +8,10 @@ less obvious leak must be larger to be found.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from withhold.audit.attack import Attack
 from withhold.audit.attack_plan import Question
@@ -27,62 +30,69 @@ _BRISK = (Prior(), Logistic(strengths=(0.3,)))
 _MOST_CLASSES = 60
 
 
-def smallest_leak(question: Question, x: FloatArray, *, floor: float, seed: int) -> float | None:
-    """The smallest q (1 - floor) that is found in standardised features x: (n, d).
+@dataclass(frozen=True, eq=False)
+class SmallestLeak:
+    """The search for the smallest leak in some features. Call it to run it, in any process."""
 
-    It is 1 - floor if not even a leak of every record is surely found. It is None for multi-label
-    attributes, for many classes, and if the floor is 1.
-    """
-    attribute = question.attribute
-    if attribute.multilabel or len(attribute.classes) > _MOST_CLASSES or floor >= 1:
-        return None
-    rng = np.random.default_rng([seed, 0xDE7])
-    parts = AttackParts(
-        rng.permutation(question.parts.train)[:_TRAIN],
-        rng.permutation(question.parts.val)[: _TRAIN // 3],
-        question.parts.test[:_TEST],
-        question.parts.units,
-    )
-    few = x[:, np.sort(rng.permutation(x.shape[1])[:_WIDEST])]
-    luck = rng.random(len(x))
-    low, high = 0.0, 1.0  # found at high, not at low
-    if not _found(few, attribute, parts, luck, 1.0, floor, seed):
-        return 1 - floor
-    # The noise of the test part hides anything smaller, so start the search here.
-    n = max(len(parts.test), 1)
-    low = min(2.5 * np.sqrt(floor * (1 - floor) / n) / (1 - floor), 0.5) / 2
-    for _ in range(STEPS):
-        middle = float(np.sqrt(max(low, 1e-4) * high))
-        if _found(few, attribute, parts, luck, middle, floor, seed):
-            high = middle
-        else:
-            low = middle
-    return high * (1 - floor)
+    x: FloatArray  # (n, d), only of the records that are used
+    attribute: Attribute
+    parts: AttackParts
+    luck: npt.NDArray[np.float64]  # (n,); the leak tells the records with luck below q
+    floor: float
+    seed: int
 
+    @classmethod
+    def of(cls, question: Question, x: FloatArray, *, floor: float, seed: int) -> SmallestLeak:
+        """Draw records and features from standardised features x: (n, d) of all records."""
+        rng = np.random.default_rng([seed, 0xDE7])
+        parts = AttackParts(
+            rng.permutation(question.parts.train)[:_TRAIN],
+            rng.permutation(question.parts.val)[: _TRAIN // 3],
+            question.parts.test[:_TEST],
+            question.parts.units,
+        )
+        features = np.sort(rng.permutation(x.shape[1])[:_WIDEST])
+        luck = rng.random(len(x))
+        used = np.unique(np.concatenate([parts.train, parts.val, parts.test]))
+        few = x[np.ix_(used, features)]
+        return cls(few, question.attribute.rows(used), parts.on(used), luck[used], floor, seed)
 
-def _found(
-    x: FloatArray,
-    attribute: Attribute,
-    parts: AttackParts,
-    luck: np.ndarray[tuple[int], np.dtype[np.float64]],
-    q: float,
-    floor: float,
-    seed: int,
-) -> bool:
-    """Whether a leak of a share q of the records is surely above the floor."""
-    k = len(attribute.classes)
-    planted = np.concatenate([x, np.zeros((len(x), k), np.float32)], axis=1)
-    told = np.flatnonzero((luck < q) & attribute.known)
-    planted[told, x.shape[1] + attribute.codes[told]] = _FAR
-    used = np.unique(np.concatenate([parts.train, parts.val, parts.test]))
-    here, labels = planted[used], attribute.rows(used)
-    parts = parts.on(used)
-    val, test = labels.rows(parts.val), labels.rows(parts.test)
-    outcomes = []
-    for one in _BRISK:
-        if one.declines(len(parts.train), here.shape[1], k) is None:
-            outcomes.append(Attack(one.name, one, here, labels, parts, seed)())
-    chosen, _ = choose([Reading.of(o, val) for o in outcomes], val)
-    units = None if parts.units is None else parts.units[parts.test]
-    right = chosen.best.test.argmax(axis=1) == test.codes
-    return bool(share(right, units)[2] > floor)
+    def __call__(self) -> float | None:
+        """The smallest q (1 - floor) that is found.
+
+        It is 1 - floor if not even a leak of every record is surely found. It is None for
+        multi-label attributes, for many classes, and if the floor is 1.
+        """
+        attribute, floor = self.attribute, self.floor
+        if attribute.multilabel or len(attribute.classes) > _MOST_CLASSES or floor >= 1:
+            return None
+        low, high = 0.0, 1.0  # found at high, not at low
+        if not self._found(1.0):
+            return 1 - floor
+        # The noise of the test part hides anything smaller, so start the search here.
+        n = max(len(self.parts.test), 1)
+        low = min(2.5 * np.sqrt(floor * (1 - floor) / n) / (1 - floor), 0.5) / 2
+        for _ in range(STEPS):
+            middle = float(np.sqrt(max(low, 1e-4) * high))
+            if self._found(middle):
+                high = middle
+            else:
+                low = middle
+        return high * (1 - floor)
+
+    def _found(self, q: float) -> bool:
+        """Whether a leak of a share q of the records is surely above the floor."""
+        attribute, parts = self.attribute, self.parts
+        (n, d), k = self.x.shape, len(attribute.classes)
+        planted = np.concatenate([self.x, np.zeros((n, k), np.float32)], axis=1)
+        told = np.flatnonzero((self.luck < q) & attribute.known)
+        planted[told, d + attribute.codes[told]] = _FAR
+        val, test = attribute.rows(parts.val), attribute.rows(parts.test)
+        outcomes = []
+        for one in _BRISK:
+            if one.declines(len(parts.train), planted.shape[1], k) is None:
+                outcomes.append(Attack(one.name, one, planted, attribute, parts, self.seed)())
+        chosen, _ = choose([Reading.of(o, val) for o in outcomes], val)
+        units = None if parts.units is None else parts.units[parts.test]
+        right = chosen.best.test.argmax(axis=1) == test.codes
+        return bool(share(right, units)[2] > self.floor)

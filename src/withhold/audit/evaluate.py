@@ -35,7 +35,7 @@ from withhold.audit.setting_groups import (
     Pairing,
 )
 from withhold.audit.split import Rows
-from withhold.audit.wider import WiderLook, look_wider
+from withhold.audit.wider import WiderAttacks, WiderLook
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
 from withhold.core.key_file import as_key
@@ -101,15 +101,14 @@ def evaluate(
     had = feasibility(case.original, roles)
     with clock("hashes"):
         sources = [source(d) for d in (case.original, release) if d is not None]
-    with clock("all rows and columns"):
-        wider = look_wider(
+    with clock("rows and columns"):
+        beyond = WiderAttacks.of(
             case.asks,
             case.original,
             case.matched,
             case.split,
             order_counts=pairing.order_counts,
             effort=effort,
-            progress=progress,
         )
     # Drop the records that no attacker uses from here on: nine tenths of a million.
     case, shown = case.used(picture.shown(np.flatnonzero(case.split.test), seed))
@@ -117,10 +116,11 @@ def evaluate(
         jobs = _jobs(case, effort)
     with clock("attacks"):
         drawn = {} if effort.quick else _maps(jobs, shown, seed)
-        jobs.run(drawn, effort.workers, progress)
+        results = jobs.run(drawn, beyond.tasks, effort.workers, progress)
     if average is not None:
         average_over(case.original, average, case.asks, jobs)
     with clock("figures"):
+        wider = beyond.look(results)
         found = _figures(case, jobs, proof, wider, seed, progress)
     averaged = f"predictions are averaged over the records of one '{average}'"
     evidence = Evidence(

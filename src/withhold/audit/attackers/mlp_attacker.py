@@ -27,16 +27,7 @@ from withhold.audit.attackers.attacker import (
 from withhold.learn.losses.similarity import masked_cross_entropy
 from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.nets.device import pick_device
-from withhold.learn.training import (
-    adamw,
-    cosine_rate,
-    epoch_batches,
-    epochs_for,
-    initialise,
-    seeded,
-    set_rate,
-    steps_per_epoch,
-)
+from withhold.learn.training import Schedule, adamw, initialise, seeded, set_rate, take_step
 from withhold.records.attribute import Attribute
 
 
@@ -81,25 +72,22 @@ class Mlp(Attacker):
         rows = torch.from_numpy(np.flatnonzero(attribute.known)).to(device)
         # Few records must not mean few steps: an untrained attacker proves nothing.
         size = min(self.batch, max(len(rows) // 8, 16))
-        per_epoch = steps_per_epoch(len(rows), size)
-        epochs = max(self.epochs, epochs_for(None, len(rows), size, steps=self.steps))
-        patience = max(self.patience, epochs // 8)
+        schedule = Schedule.of(len(rows), size, None, steps=self.steps)
+        schedule = replace(schedule, epochs=max(self.epochs, schedule.epochs))
+        patience = max(self.patience, schedule.epochs // 8)
         judged = bool(attribute_val.known.any())
         best, best_state, since = float("inf"), copy.deepcopy(network.state_dict()), 0
         if judged and self.start is not None:
             best = _held_out_error(network, held, held_codes, attribute.multilabel)
-        for epoch in range(epochs):
+        for epoch in range(schedule.epochs):
             network.train()
-            draws = epoch_batches(len(rows), size, seeded(seed, "attacker", attribute.name, epoch))
-            for step, draw in enumerate(draws):
-                done = epoch * per_epoch + step
-                set_rate(optimiser, cosine_rate(self.rate, done, epochs * per_epoch))
+            draws = seeded(seed, "attacker", attribute.name, epoch)
+            for step, draw in schedule.batches(epoch, draws):
+                set_rate(optimiser, schedule.cosine_rate(self.rate, step))
                 batch = rows[draw.to(device)]
                 _, p = network(inputs[batch])
                 loss = masked_cross_entropy(p, codes[batch], multilabel=attribute.multilabel)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
+                take_step(optimiser, loss)
             if not judged:  # val has no labels: keep the last epoch
                 continue
             value = _held_out_error(network, held, held_codes, attribute.multilabel)
