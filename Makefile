@@ -11,8 +11,10 @@ export OMP_WAIT_POLICY ?= PASSIVE
 demo: .venv/ready
 	$(BIN)/withhold demo -o demo
 
+# One BLAS thread for each of the two test processes: more would only wait for each other.
+test: export OPENBLAS_NUM_THREADS ?= 1
 test: lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 # Fifty kills of `fit` and `transform` at random moments; 17 minutes on a busy machine.
 kills: .venv/ready
