@@ -49,7 +49,7 @@ class Extracted(BaseModel):
         return self.label or self.name
 
 
-class Pixels(BaseModel):
+class PixelSettings(BaseModel):
     """What `kind: pixels` measures on."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -85,7 +85,7 @@ class Recipe(BaseModel):
         (), description="of `kind: media`; of `kind: table` one, if its data are media"
     )
     most: int | None = Field(None, ge=1, description="media to take, of `kind: media`")
-    pixels: Pixels = Field(Pixels(), description="of `kind: pixels`")
+    pixels: PixelSettings = Field(PixelSettings(), description="of `kind: pixels`")
     data_settings: dict[str, Any] = Field(
         default_factory=dict, description="of a media set that has some, such as `drawn-faces`"
     )

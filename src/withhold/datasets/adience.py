@@ -87,7 +87,7 @@ class AdienceSet(MediaSet):
 
 
 @dataclass(frozen=True)
-class _Face:
+class _ListedFace:
     line: Line
     path: str  # below the folder of images
     identity: str
@@ -143,7 +143,7 @@ def _listed(
     return MediaFolder(root, "image", tuple(face.path for face in chosen), 0, table)
 
 
-def _faces(folder: Path, fold: int, images: Images) -> list[_Face]:
+def _faces(folder: Path, fold: int, images: Images) -> list[_ListedFace]:
     lines = read_lines(find_list(folder, f"fold_{fold}_data.txt"), "\t")
     head = next(lines, None)
     if head is None or tuple(head.cells[: len(_COLUMNS)]) != _COLUMNS:
@@ -159,7 +159,7 @@ def _faces(folder: Path, fold: int, images: Images) -> list[_Face]:
         if gender not in ("m", "f", "u", ""):
             raise line.error(f"gender must be m, f, u or empty, not '{gender}'")
         path = f"{user}/{_PREFIX[images]}.{person}.{image}"
-        found.append(_Face(line, path, person, age_group(age), GENDERS.get(gender), fold))
+        found.append(_ListedFace(line, path, person, age_group(age), GENDERS.get(gender), fold))
     return found
 
 
@@ -170,7 +170,7 @@ def _some_people(counts: Counter[str], people: set[str], most: int) -> set[str]:
     return set(order[: max(int((total <= most).sum()), 1)])
 
 
-def _parts(faces: list[_Face], split: SplitBy) -> list[str]:
+def _parts(faces: list[_ListedFace], split: SplitBy) -> list[str]:
     if split == "folds":
         return [("train", "train", "train", "val", "test")[face.fold] for face in faces]
     seen: Counter[str] = Counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from withhold.core.progress import Progress
 from withhold.learn.journal import FitContext, Journal
 from withhold.methods.images.replace.config import PRESETS, GapConfig
-from withhold.methods.images.replace.fit import Task, train
+from withhold.methods.images.replace.fit import LabelledImages, train
 from withhold.methods.images.replace.modifier import GapModifier, ReplaceSettings
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
@@ -32,9 +32,9 @@ class Gap:
         journal: Journal,
     ) -> GapModifier:
         """Train filter and reader."""
-        task = Task.of(dataset, roles, config, progress)
-        context = FitContext(seed, progress, journal, task.digest)
-        networks = train(task, ["filter"], None, config, context)
+        data = LabelledImages.of(dataset, roles, config, progress)
+        context = FitContext(seed, progress, journal, data.digest)
+        networks = train(data, ["filter"], None, config, context)
         return GapModifier(
             networks,
             journal.key,

@@ -57,18 +57,18 @@ class Replace:
         journal: Journal,
     ) -> ReplaceModifier:
         """Train the four networks of Algorithm 1 together."""
-        task = Task.of(dataset, roles, config, progress)
-        classes = NewClasses.of(task.attributes, task.suppressed, config.synthetic)
+        data = LabelledImages.of(dataset, roles, config, progress)
+        classes = NewClasses.of(data.attributes, data.suppressed, config.synthetic)
         parts = ["filter", "generator"] if config.use_filter else ["generator"]
         networks = train(
-            task, parts, classes, config, FitContext(seed, progress, journal, task.digest)
+            data, parts, classes, config, FitContext(seed, progress, journal, data.digest)
         )
         settings = ReplaceSettings.of(config, use_filter=config.use_filter, classes=classes)
         return ReplaceModifier(networks, journal.key, settings)
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class LabelledImages:
     """Images (n, 3, side, side) uint8 of the training part, and the class of each to suppress."""
 
     x: Tensor
@@ -76,7 +76,9 @@ class Task:
     suppressed: Attribute  # all suppressed attributes in one
 
     @classmethod
-    def of(cls, dataset: Dataset, roles: Roles, config: GapConfig, progress: Progress) -> Task:
+    def of(
+        cls, dataset: Dataset, roles: Roles, config: GapConfig, progress: Progress
+    ) -> LabelledImages:
         """Decode the training part, and refuse what the losses are not made for."""
         many = [n for n in roles.suppress if dataset.attribute(n).multilabel]
         if many:
@@ -112,7 +114,11 @@ class Task:
 
 
 def train(
-    task: Task, parts: list[str], classes: NewClasses | None, config: GapConfig, context: FitContext
+    data: LabelledImages,
+    parts: list[str],
+    classes: NewClasses | None,
+    config: GapConfig,
+    context: FitContext,
 ) -> nn.ModuleDict:
     """Train the parts named, with a reader each, and return their U-Nets.
 
@@ -120,7 +126,7 @@ def train(
     `replace` is that of `gap`.
     """
     device = pick_device()
-    count = len(task.suppressed.classes)
+    count = len(data.suppressed.classes)
     make = {"filter": Player.filter, "generator": Player.generator}
     players = {n: make[n](count, config).start(context.seed, device) for n in parts}
     optimisers = {n: p.optimisers(config.learning_rate) for n, p in players.items()}
@@ -129,10 +135,10 @@ def train(
     for own in optimisers.values():
         everything |= own
     stage.resume(**everything)
-    schedule = Schedule.of(len(task.x), config.batch, config.epochs, steps=1500)
-    watch = Watch(config, task.suppressed.majority, context.progress)
-    shown = Pictures(task, classes, config, context) if context.journal.pictures else None
-    s = task.codes
+    schedule = Schedule.of(len(data.x), config.batch, config.epochs, steps=1500)
+    watch = Watch(config, data.suppressed.majority, context.progress)
+    shown = Pictures(data, classes, config, context) if context.journal.pictures else None
+    s = data.codes
     with (
         threads(threads_for(1e9)),
         context.progress.stage("gap" if classes is None else "replace", schedule.epochs) as bar,
@@ -145,7 +151,7 @@ def train(
                 for purpose in ("order", "filter noise", "generator draws")
             )
             for step, rows in schedule.batches(epoch.number, order):
-                batch = Batch(_images(task.x[rows], device), s[rows].to(device))
+                batch = Batch(_images(data.x[rows], device), s[rows].to(device))
                 made = batch.x
                 if "filter" in players:
                     z = torch.randn(len(rows), config.noise, generator=first).to(device)
@@ -178,10 +184,14 @@ class Pictures:
     """After each epoch, a sheet of a few training images: original, x', and x'' of each class."""
 
     def __init__(
-        self, task: Task, classes: NewClasses | None, config: GapConfig, context: FitContext
+        self,
+        data: LabelledImages,
+        classes: NewClasses | None,
+        config: GapConfig,
+        context: FitContext,
     ) -> None:
-        rows = np.linspace(0, len(task.x) - 1, min(_SHOWN, len(task.x))).astype(int)
-        self.x = task.x[rows]
+        rows = np.linspace(0, len(data.x) - 1, min(_SHOWN, len(data.x))).astype(int)
+        self.x = data.x[rows]
         self.classes, self.noise, self.seed = classes, config.noise, context.seed
         self.folder = context.journal.pictures
         context.progress.say(f"pictures of each epoch: {self.folder} (they show originals)")
