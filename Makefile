@@ -6,15 +6,19 @@ export WITHHOLD_DATA ?= ../shared/data
 # Two test processes share the cores; threads must not spin while they wait (see withhold/__init__.py).
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: demo test kills lint format clean
+.PHONY: demo test slow kills lint format clean
 
 demo: .venv/ready
 	$(BIN)/withhold demo -o demo
 
 # One BLAS thread for each of the two test processes: more would only wait for each other.
-test: export OPENBLAS_NUM_THREADS ?= 1
+test slow: export OPENBLAS_NUM_THREADS ?= 1
 test: lint
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+# The tests marked slow: kills, full disks, whole recipes. The checks run them after `make test`.
+slow: .venv/ready
+	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
 # Fifty kills of `fit` and `transform` at random moments; 17 minutes on a busy machine.
 kills: .venv/ready

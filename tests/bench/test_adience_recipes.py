@@ -19,6 +19,8 @@ from withhold.bench.recipe import Extracted
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 
+pytestmark = pytest.mark.slow
+
 N = 200  # images
 TABLES = [f"adience-table{n}" for n in (2, 5, 8, 9, 10, 11, 12, 13)]
 

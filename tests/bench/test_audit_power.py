@@ -16,6 +16,8 @@ from withhold.bench.row_cache import keep_row
 from withhold.core.progress import Silent
 from withhold.datasets.worlds.planted import PLANTED
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _one_process(monkeypatch):

@@ -21,6 +21,8 @@ from withhold.bench.process_memory import MemoryWatch
 from withhold.core.progress import Silent
 from withhold.datasets.worlds import two_attributes
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 title: "Stub [/red]: audits"
 kind: audits

@@ -19,6 +19,8 @@ from withhold.datasets.worlds import two_attributes
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 title: "Stub [/red]: certified"
 kind: certified

@@ -21,6 +21,8 @@ from withhold.core.progress import Silent
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"rounds": 2, "epochs": 2, "hidden": [8], "dropout": [0, 0]}
 CONFIG = {"codes": 5} | QUICK
 SMALL = Sizes(

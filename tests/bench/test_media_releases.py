@@ -17,6 +17,8 @@ from withhold.core.progress import Silent
 from withhold.datasets.media_sets import public_media
 from withhold.media.contact_sheet import SIDE
 
+pytestmark = pytest.mark.slow
+
 IMAGES = """
 title: "made-up faces"
 kind: media

@@ -10,6 +10,8 @@ import pytest
 from support import Recorder
 from withhold.bench.media_speed import Held, MediaSpeedResult, Timed, measure_media_speed
 
+pytestmark = pytest.mark.slow
+
 
 def test_ratio_and_table():
     result = MediaSpeedResult((Timed("pixels", 10, 50.0, 45.0),), (Held("pixels", 10, 300, 310),))

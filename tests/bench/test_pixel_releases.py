@@ -13,6 +13,8 @@ from withhold.bench.pixel_figures import likeness
 from withhold.core.progress import Silent
 from withhold.core.settings import parse_yaml
 
+pytestmark = pytest.mark.slow
+
 SMALL = "{side: 16, epochs: 1, width: 2, depth: 2, reader_width: 2, noise: 4, epsilon: 0.02}"
 RECIPE = f"""
 title: small

@@ -14,6 +14,8 @@ from withhold.core.progress import Progress, Silent
 from withhold.datasets.worlds import two_attributes
 from withhold.records.dataset import Dataset
 
+pytestmark = pytest.mark.slow
+
 TEXT = f"""
 title: "Stub [/red]: secret suppressed"
 paper_title: "nowhere"

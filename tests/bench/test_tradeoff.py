@@ -17,6 +17,8 @@ from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.datasets.worlds import two_attributes
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 title: "Stub <&>: a trade-off"
 kind: tradeoff

@@ -20,7 +20,10 @@ BAD = (3, 1300, CLIPS - 1)
 # Wide features, so that a short run is of several parts.
 EXTRACT = ("extract", "sounds.parquet", "--set", "bands=1024", "--test", "n>=1200", "-q", "-o")
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL"),
+]
 
 
 @pytest.fixture(scope="module")

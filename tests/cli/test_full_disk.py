@@ -17,6 +17,8 @@ from withhold.records.dataset import Dataset
 
 from .conftest import Run, snapshot
 
+pytestmark = pytest.mark.slow
+
 
 def mount(folder: Path, options: str) -> bool:
     command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]

@@ -37,7 +37,10 @@ FIT = ("fit", "data.parquet", "--suppress", "secret", "--preserve", "useful",
        "--method", "mass", "--config", "mass.yaml", "--key", "owner.key", "-q", "-o")  # fmt: skip
 TRANSFORM = ("transform", "bundle", "large.parquet", "--keep", "n", "-q", "-o")
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,10 @@ from .killer import WITHHOLD
 IMAGES = 900
 TRANSFORM = ("transform", "b", "faces", "--pattern", "{person}_{pose}", "-q", "-o")
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL"),
+]
 
 
 def killed_at(files: int, ground: Path) -> int:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import pytest
+
 from contracts import toy_images
 from contracts.image_method import ImageMethodContract
 from withhold.methods.images import gap, replace
+
+pytestmark = pytest.mark.slow
 
 
 class TestToy(ImageMethodContract):
