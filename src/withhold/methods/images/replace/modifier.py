@@ -11,6 +11,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from withhold.core.keyed import keyed_normal, keyed_uniform, other_key
+from withhold.learn.nets.channels_last import to_channels_last
 from withhold.learn.nets.unet import UNet
 from withhold.media.decode.pictures import resized
 from withhold.methods.checked_state import StateSettings, checked_modifier
@@ -59,7 +60,7 @@ class ReplaceModifier(NetworkModifier):
 
     def __init__(self, network: nn.Module, key: bytes, settings: ReplaceSettings) -> None:
         # Fitted or loaded, the weights lie in the same order: it decides the last bits.
-        network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        to_channels_last(network, torch.device("cpu"))
         super().__init__(network, key)
         self.sizes = settings
         self._networks: dict[str, nn.Module] = dict(network.named_children())

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from withhold.learn.losses.entropy import prediction_entropy
 from withhold.learn.losses.similarity import masked_cross_entropy
+from withhold.learn.nets.channels_last import to_channels_last
 from withhold.learn.nets.resnet import ResNet
 from withhold.learn.nets.unet import UNet
 from withhold.learn.training import initialise
@@ -54,7 +55,8 @@ class Player(nn.Module):
         """Draw the weights from the seed; channels last, which convolutions on a CPU prefer."""
         initialise(self.maker, seed, self.name)
         initialise(self.reader, seed, f"{self.name} reader")
-        return self.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+        to_channels_last(self, device)
+        return self
 
     def optimisers(self, rate: float) -> dict[str, torch.optim.Adam]:
         """Adam for the maker and for the reader, by name."""
