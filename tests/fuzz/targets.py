@@ -565,7 +565,8 @@ def _note_seeds() -> list[tuple[bytes, Wrap]]:
 
 
 def _read_note(path: Path) -> None:
-    from withhold.media.extract_features import plan, with_raw_media
+    from withhold.media.extract_features import plan
+    from withhold.media.extraction_note import with_raw_media
     from withhold.records.dataset import Dataset
 
     root = path.parent / "sounds"

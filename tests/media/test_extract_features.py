@@ -10,7 +10,8 @@ import pytest
 from media_support import Mean, sounds, videos, write_png, write_wav
 from support import Recorder
 from withhold.core.errors import UserError
-from withhold.media.extract_features import METADATA, extract, extractor_of, plan, with_raw_media
+from withhold.media.extract_features import extract, plan
+from withhold.media.extraction_note import METADATA, extractor_of, with_raw_media
 from withhold.records.dataset import Dataset
 from withhold.records.readers import Samples
 

@@ -20,7 +20,8 @@ from support import Interrupted, Recorder
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.media import to_file
-from withhold.media.extract_features import extract, extractor_of, plan
+from withhold.media.extract_features import extract, plan
+from withhold.media.extraction_note import extractor_of
 from withhold.media.extractors.logmel import LogMel
 from withhold.media.to_file import errors_path, extract_to
 from withhold.records.dataset import Dataset

@@ -11,7 +11,8 @@ from withhold.core.errors import UserError
 from withhold.core.output_targets import make_folder
 from withhold.core.progress import Progress
 from withhold.media.attack_pixels import check_side, with_pixels
-from withhold.media.extract_features import extract, extracted_places, plan
+from withhold.media.extract_features import extract, plan
+from withhold.media.extraction_note import extracted_places
 from withhold.media.raw_views import MediaViews
 from withhold.media.to_file import extract_to
 from withhold.records.dataset import Dataset

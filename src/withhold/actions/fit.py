@@ -25,7 +25,7 @@ from withhold.core.errors import UserError
 from withhold.core.key_file import as_key, make_key_file
 from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
-from withhold.media.extract_features import with_raw_media
+from withhold.media.extraction_note import with_raw_media
 from withhold.media.recognise import open_as
 from withhold.methods import Channel, Journal, Modifier, get_method, read_config, require_kind
 from withhold.records.checks import no_attribute

@@ -11,7 +11,8 @@ from withhold.bench.recipe import Extracted, Recipe
 from withhold.bench.row_cache import row_folder, row_key, write_once
 from withhold.core.progress import Progress
 from withhold.datasets.media_sets import RECORD, MediaFile, public_media
-from withhold.media.extract_features import plan, with_raw_media
+from withhold.media.extract_features import plan
+from withhold.media.extraction_note import with_raw_media
 from withhold.media.to_file import extract_to
 from withhold.records.dataset import Dataset
 from withhold.records.readers import Collection, open_media

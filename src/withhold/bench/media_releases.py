@@ -39,7 +39,7 @@ from withhold.core.progress import Progress
 from withhold.datasets.media_sets import RECORD, MediaFile
 from withhold.datasets.sized_pictures import COLUMN as PNG
 from withhold.datasets.sized_pictures import write_pictures
-from withhold.media.extract_features import with_raw_media
+from withhold.media.extraction_note import with_raw_media
 from withhold.methods import method_names
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles

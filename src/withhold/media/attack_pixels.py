@@ -43,6 +43,11 @@ def with_pixels(
         if media.kind == "clip":
             progress.say("frames of clips are not attacked as pixels, only through their features")
         return features
+    if len(places) != len(features):  # a row must stay the record that it is
+        raise UserError(
+            f"{features.name} has {len(features):,} records, and {len(places):,} images of"
+            f" {media.name} belong to them; extract it again"
+        )
     images = Dataset.of_media(Selection.of(media, places))
     kept, pixels = pixel_tensor(images, side, progress=progress)
     if len(kept) != len(images):  # a row must stay the record that it is

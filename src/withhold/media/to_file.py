@@ -16,13 +16,13 @@ from withhold.core.errors import UserError
 from withhold.core.lists import as_csv
 from withhold.core.progress import Progress
 from withhold.media.extract_features import (
-    METADATA,
     Job,
     check_some,
     note_of,
     train_rows,
     with_parts,
 )
+from withhold.media.extraction_note import METADATA
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.moments import Moments
 from withhold.media.parts import ExtractedParts

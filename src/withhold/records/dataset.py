@@ -59,8 +59,7 @@ class Dataset(RecordAccess, SplitAccess):
     raw: RawSamples | None = None
     path: Path | None = None  # the file that was read
     media: Collection | None = None  # images, sounds, clips or texts, not yet decoded
-    # The images that the features were made of, (n, 3, side, side), for attackers that read pixels.
-    pixels: npt.NDArray[np.uint8] | None = None
+    pixels: npt.NDArray[np.uint8] | None = None  # images of the features, (n, 3, side, side)
     _encoded: dict[str, Attribute] = field(default_factory=dict, repr=False)
 
     @classmethod

@@ -178,7 +178,7 @@ def _column_type(path: Path, array: StoredArray) -> pa.DataType:
     if len(shape) == 1 and dtype.kind in "US":
         return pa.string()
     if len(shape) == 1:
-        with suppress(pa.ArrowException, NotImplementedError):
+        with suppress(pa.ArrowException):
             return pa.array(np.empty(0, dtype.newbyteorder("="))).type
     raise UserError(
         f"{path}: array '{array.column}' is {dtype} of shape {shape}; a column has one value per"
