@@ -80,7 +80,10 @@ def test_features_that_say_nothing_do_not_hide_what_pixels_say(made: Dataset) ->
     assert way.ignorant.accuracy > 0.9  # a mirrored bar has the same direction
     assert "way" in found.verdict
     assert found.settings["pixels"] == 16
-    assert any("attacked as pixels, at 16 x 16" in note for note in found.notes)
+    assert any(
+        "reduced to 16 x 16: finer detail and the size of each image" in note
+        for note in found.notes
+    )
     assert set(read) <= {"prior", "logistic", "pixels-cnn", "ensemble"}  # quick: no reversal
     without = withhold.audit(
         made, release, same_order=True, **HOW | {"pixels": 0, "attackers": None}
@@ -215,3 +218,9 @@ def test_networks_read_the_attributes_that_have_a_role(made: Dataset) -> None:
     found = withhold.audit(data, release, same_order=True, **HOW)
     assert "pixels-cnn" in rungs(found)
     assert set(rungs(found, "other")) == {"prior", "logistic"}
+
+
+def test_a_release_of_more_records_than_the_original_is_refused(made: Dataset) -> None:
+    released = withhold.fit(made, "way", method="blur").release(made)
+    with pytest.raises(UserError, match="was not made from"):
+        withhold.audit(made.rows(np.arange(100)), released, **HOW)

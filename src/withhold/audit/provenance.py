@@ -57,8 +57,10 @@ def notes(case: AuditCase, after: Seen, effort: Effort, *, drawn_here: bool) -> 
         said.append("a quick audit: fewer attackers on fewer records; a full audit may find more")
     if case.pixel_side is not None:
         said.append(
-            f"images were also attacked as pixels, at {case.pixel_side} x {case.pixel_side}; the"
-            " attacks on all rows, columns and subgroups read features only"
+            f"images were also attacked as pixels, reduced to {case.pixel_side} x"
+            f" {case.pixel_side}: finer detail and the size of each image were not attacked, and"
+            " may reveal what these figures do not show; the attacks on all rows, columns and"
+            " subgroups read features only"
         )
     if after.pixels is None and not np.ptp(after.x[split.train], axis=0).any():
         said.append("no feature of the release varies: it reveals nothing about any record")
