@@ -15,6 +15,7 @@ from PIL import Image
 import withhold
 from audit.pictures import bars, parts
 from media_support import Brightness
+from support import key_of
 from withhold import Dataset
 from withhold.actions.audit_files import AuditRequest, MediaFeatures, audit_files
 from withhold.actions.request import Opening
@@ -110,7 +111,7 @@ def test_a_full_audit_starts_from_models_of_the_originals_and_reverses(
 
 
 def test_a_release_in_memory_is_paired_by_its_own_list(made: Dataset) -> None:
-    bundle = withhold.fit(made, "way", method="pixelate", config={"blocks": 8})
+    bundle = withhold.fit(made, "way", method="pixelate", config={"blocks": 8}, key=key_of(0))
     release = bundle.release(made)
     assert not np.array_equal(release.original_rows, np.arange(N))
     found = withhold.audit(made, release, **HOW)
@@ -133,7 +134,7 @@ def test_images_that_no_feature_can_be_made_of_are_left_out_in_pairs(
             raise BadMedia("not today")
         return before(self, sample)
 
-    bundle = withhold.fit(made, "way", method="pixelate", config={"blocks": 8})
+    bundle = withhold.fit(made, "way", method="pixelate", config={"blocks": 8}, key=key_of(0))
     release = bundle.release(made)
     monkeypatch.setattr(Brightness, "prepare", moody)
     said: list[str] = []
@@ -221,6 +222,6 @@ def test_networks_read_the_attributes_that_have_a_role(made: Dataset) -> None:
 
 
 def test_a_release_of_more_records_than_the_original_is_refused(made: Dataset) -> None:
-    released = withhold.fit(made, "way", method="blur").release(made)
+    released = withhold.fit(made, "way", method="blur", key=key_of(0)).release(made)
     with pytest.raises(UserError, match="was not made from"):
         withhold.audit(made.rows(np.arange(100)), released, **HOW)
