@@ -81,10 +81,7 @@ def test_features_that_say_nothing_do_not_hide_what_pixels_say(made: Dataset) ->
     assert way.ignorant.accuracy > 0.9  # a mirrored bar has the same direction
     assert "way" in found.verdict
     assert found.settings["pixels"] == 16
-    assert any(
-        "reduced to 16 x 16: finer detail and the size of each image" in note
-        for note in found.notes
-    )
+    assert any("reduced to 16 x 16, and through maps of the detail" in n for n in found.notes)
     assert set(read) <= {"prior", "logistic", "pixels-cnn", "ensemble"}  # quick: no reversal
     without = withhold.audit(
         made, release, same_order=True, **HOW | {"pixels": 0, "attackers": None}

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from withhold.actions.audit import Audit, audit
-from withhold.actions.audit_media import AuditFiles, add_pixels, features_for_audit
+from withhold.actions.audit_media import AuditFiles, add_facts, add_pixels, features_for_audit
 from withhold.actions.request import DataOptions, Opening, Request
 from withhold.audit.audit_settings import AuditSettings
 from withhold.audit.pairing import matching
@@ -153,6 +153,7 @@ def _read(
     made_here = made.release != request.release
     if made_here:
         found = add_pixels(found, made.release_media, request.settings.pixels, progress)
+        found = add_facts(found, made.release_media, progress)
         # Drop our note on how it was made: it is not part of the release.
         found = replace(found, schema=found.schema.remove_metadata())
     if request.same_order or request.settings.id:

@@ -13,6 +13,7 @@ from withhold.core.progress import Progress
 from withhold.media.attack_pixels import check_side, with_pixels
 from withhold.media.extract_features import extract, plan
 from withhold.media.extraction_note import extracted_places
+from withhold.media.file_facts import file_facts, with_facts
 from withhold.media.raw_views import MediaViews
 from withhold.media.to_file import extract_to
 from withhold.records.dataset import Dataset
@@ -83,6 +84,14 @@ def add_pixels(
     return with_pixels(features, media, places, side, progress=progress)
 
 
+def add_facts(release: Dataset, media: Collection | None, progress: Progress) -> Dataset:
+    """Features read from a file, with sizes and metadata of the released media as columns."""
+    if media is None:
+        return release
+    facts = file_facts(media, extracted_places(release, len(media)), progress=progress)
+    return replace(release, table=with_facts(release.table, facts))
+
+
 def features_in_memory(
     original: Dataset,
     release: Dataset | None,
@@ -116,6 +125,8 @@ def features_in_memory(
     if release is None:
         return before, None
     found, theirs = _extracted(release, progress, extractor=ours.extractor)
+    facts = file_facts(theirs.collection, theirs.places, progress=progress)
+    found = replace(found, table=with_facts(found.table, facts))
     after = with_pixels(found, theirs.collection, theirs.places, side, progress=progress)
     listed = isinstance(release, ReleasedDataset)
     for data, made in ((original, before), (release, after)):

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from withhold.audit.attack import Attack, RecordLimits
 from withhold.audit.attackers import Attacker, get_attackers
-from withhold.audit.attackers.attacker import FloatArray, PixelArray, ViewName
+from withhold.audit.attackers.attacker import OF_IMAGES, FloatArray, PixelArray, ViewName
 from withhold.audit.feature_views import FeatureViews
 from withhold.audit.split import AttackParts, Rows, Split, parts_of, unmeasurable, unseen
 from withhold.core.errors import UserError, listing
+from withhold.media.image_detail import COLOURS
 from withhold.records.attribute import Attribute, combine
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Role, Roles
@@ -23,7 +24,8 @@ _PLAIN = ("prior", "logistic", "nearest", "kernel", "trees")
 _SPECIAL = ("bits", "waves", "parity")  # each looks for one kind of leak that the others miss
 FULL = (*_PLAIN, *_SPECIAL, "mlp-small", "mlp-large")
 QUICK = ("prior", "logistic", "nearest", *_SPECIAL, "mlp-small")
-PIXELS, PIXELS_QUICK = ("pixels-cnn", "pixels-cnn-deep"), ("pixels-cnn",)
+PIXELS_QUICK = ("pixels-cnn", "pixels-detail")
+PIXELS = ("pixels-cnn", "pixels-cnn-deep", "pixels-detail")
 _AGAIN = 6.0  # seconds: a randomised attacker that is quicker than this runs with two seeds
 
 
@@ -112,29 +114,37 @@ def used_rows(asks: Sequence[Question], shown: Rows) -> Rows:
 class Seen:
     """A feature matrix in the views that attackers need, each computed on first use and kept.
 
-    pixels: the images of the same records, if they are images.
+    pixels: the images of the same records, if they are images, with their detail (`image_detail`).
     """
 
     x: FloatArray
     views: FeatureViews
     pixels: PixelArray | None = None
-    _made: dict[ViewName, FloatArray] = field(default_factory=dict)
+    _made: dict[ViewName, npt.NDArray[Any]] = field(default_factory=dict)
 
     def can_show(self, name: ViewName) -> bool:
         """Whether the records have this view."""
-        return name != "pixels" or self.pixels is not None
+        return name not in OF_IMAGES or self.pixels is not None
 
     def view(self, name: ViewName) -> npt.NDArray[Any]:
-        """All records in one view: (n, d), or images (n, 3, side, side)."""
-        if name == "pixels":
-            assert self.pixels is not None
-            return self.pixels
+        """All records in one view: (n, d), or images (n, channels, side, side)."""
         if name == "raw":
             return self.x
-        key: ViewName = "standard" if self.views.axes is None else name
+        key: ViewName = name
+        if name == "reduced" and self.views.axes is None:
+            key = "standard"
         if key not in self._made:
-            self._made[key] = self.views.see(key, self.x)
+            self._made[key] = self._shown(key)
         return self._made[key]
+
+    def _shown(self, name: ViewName) -> npt.NDArray[Any]:
+        if name not in OF_IMAGES:
+            return self.views.see(name, self.x)
+        assert self.pixels is not None
+        # A copy of its own: worker processes then share one file of it.
+        return np.ascontiguousarray(
+            self.pixels[:, :COLOURS] if name == "pixels" else self.pixels[:, COLOURS:]
+        )
 
 
 def fresh_attacks(
@@ -155,8 +165,9 @@ def fresh_attacks(
     n, k = len(question.parts.train), len(question.attribute.classes)
     for attacker in attackers:
         if not seen.can_show(attacker.view):
+            declined[attacker.name] = "these records have no images"
             continue
-        if attacker.view == "pixels" and question.role == "hidden":
+        if attacker.view in OF_IMAGES and question.role == "hidden":
             # A network for each of 40 attributes nobody named would take hours.
             declined[attacker.name] = "pixels are attacked for suppressed and preserved attributes"
             continue

@@ -64,6 +64,10 @@ class AttributeEvidence(Finding):
     copied: bool = Field(
         False, description="whether more released records than expected are copies of originals"
     )
+    unpaired: bool = Field(
+        False,
+        description="whether nothing shows that records are compared with their own originals",
+    )
     smallest_leak: float | None = Field(
         None,
         description="planted leaks smaller than this (above the floor) were not found in this data",
@@ -153,10 +157,11 @@ class AttributeEvidence(Finding):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def status(self) -> Status:
-        """readable: above the floor. floor: not distinguishable from it. blind: nothing shown."""
+        """readable: above the floor. floor: not distinguishable from it. blind: nothing is shown,
+        since the original is not read either, or records may be compared with strangers."""
         if self.readable:
             return "readable"
-        return "blind" if self.blind else "floor"
+        return "blind" if self.blind or self.unpaired else "floor"
 
     @computed_field  # type: ignore[prop-decorator]
     @property

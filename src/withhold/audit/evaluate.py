@@ -234,6 +234,10 @@ def _figures(
                 wider=wider.of.get(q.name),
             )
             bar.advance()
+    doubtful = case.matched is not None and case.matched.doubtful
+    if doubtful and not any(a.readable for a in found.values()):
+        # Strangers share nothing, so had anything been read, the pairing would be right.
+        found = {name: a.model_copy(update={"unpaired": True}) for name, a in found.items()}
     return found
 
 

@@ -233,6 +233,11 @@ class Evidence(Finding):
                 f"the attackers tried do not read {', '.join(blind)} from the original data either,"
                 " so their failure on the release shows nothing"
             )
+        if any(a.unpaired for a in self.attributes.values()):
+            return (
+                "no attribute is read from the release, and nothing shows that its records are"
+                " compared with their own originals, so this shows nothing"
+            )
         return (
             "the suppressed attributes are not distinguishable from the floor by the attackers"
             " tried"

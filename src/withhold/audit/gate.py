@@ -13,8 +13,9 @@ trained on the release can use. A release that still contains a suppressed attri
 unchanged records, always fails.
 
 A condition with > also fails if the verdict on its attribute is "blind": the attackers do not
-read it from the original either, so their failure on the release proves nothing. Only a condition
-on the certificate can pass then.
+read it from the original either, or nothing shows that records are compared with their own
+originals, so that their failure on the release proves nothing. Only a condition on the certificate
+can pass then.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def _check(condition: Condition, a: AttributeEvidence, *, alone: bool) -> Checke
         return Checked(condition=condition.text, failed=True, found=None, limit=limit, said=said)
     failed = _OPS[condition.op](found, limit)
     if not failed and _proves_nothing(condition, a):
-        said = f"{condition.text}: {_why_blind(condition.attribute, alone=alone)}"
+        said = f"{condition.text}: {_why_blind(condition.attribute, a, alone=alone)}"
         return Checked(condition=condition.text, failed=True, found=found, limit=limit, said=said)
     unit = "bits" if condition.what == "bits" else "%"
     verb = "is" if failed else "is not"
@@ -179,12 +180,18 @@ def _check(condition: Condition, a: AttributeEvidence, *, alone: bool) -> Checke
 
 
 def _proves_nothing(condition: Condition, a: AttributeEvidence) -> bool:
-    """Whether a low figure is no sign of safety, because the attackers fail on the original too."""
+    """Whether a low figure is no sign of safety: see `AttributeEvidence.status`."""
     asks_for_leaks = condition.op.startswith(">") and condition.what != "certificate"
     return asks_for_leaks and a.status == "blind"
 
 
-def _why_blind(name: str, *, alone: bool) -> str:
+def _why_blind(name: str, a: AttributeEvidence, *, alone: bool) -> str:
+    if a.unpaired:
+        return (
+            "no attribute is read from the release, and nothing shows that its records are compared"
+            " with their own originals; keep a column in the release that tells, vouch for the"
+            f" order (--same-order), or gate on a certificate ('{name}@certificate>...')"
+        )
     if alone:
         return (
             f"the attackers do not read '{name}' from this data, which does not show that nobody"

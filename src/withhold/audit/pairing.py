@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,11 +35,13 @@ class PairedRelease:
     notes: tuple[str, ...]
     released: Dataset  # in the order of the file
     place: npt.NDArray[np.int64]  # (n,): the row of each record in `released`
+    doubtful: bool = False  # whether no column and no distance supports the pairing
 
     def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> PairedRelease:
         """The same pairing for the rows `kept`; `original` has only these rows already."""
-        release = self.release.rows(kept)
-        return PairedRelease(original, release, self.notes, self.released, self.place[kept])
+        return replace(
+            self, original=original, release=self.release.rows(kept), place=self.place[kept]
+        )
 
     @property
     def same_space(self) -> bool:
@@ -78,7 +80,7 @@ def pair(
     counts as an id only if the records agree with it.
     """
     notes: list[str] = []
-    vouched = same_order
+    vouched, doubtful = same_order, False
     if by is not None:
         _require(by, original, release)
     if len(original) != len(release):
@@ -113,13 +115,15 @@ def pair(
     in_sequence = name is not None and not told and np.array_equal(order, np.arange(len(order)))
     found = PairedRelease(original, release, tuple(notes), released, order)
     if in_sequence and found.same_space and not lie_nearer(original.x, release.x):
+        doubtful = not vouched
         notes.append(
             f"column '{name}' has the same sequence in both files, and records lie no nearer to"
             " their own originals than to others: if it was rewritten, every figure of the release"
             " is too low"
         )
     if listed is not None and not told and found.same_space:
-        notes += doubts_of_list(original, release, released)
+        doubts = doubts_of_list(original, release, released)
+        notes, doubtful = notes + doubts, bool(doubts)
     if name is None and not told and listed is None:
         near = not found.same_space or lie_nearer(original.x, release.x)
         if not near and same_order:
@@ -147,7 +151,7 @@ def pair(
         )
     if found.identical:
         notes.append("the release is the original: nothing was changed")
-    return PairedRelease(original, release, tuple(notes), released, order)
+    return PairedRelease(original, release, tuple(notes), released, order, doubtful)
 
 
 def _require(by: str, *both: Dataset) -> None:

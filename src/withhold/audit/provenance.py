@@ -58,9 +58,9 @@ def notes(case: AuditCase, after: Seen, effort: Effort, *, drawn_here: bool) -> 
     if case.pixel_side is not None:
         said.append(
             f"images were also attacked as pixels, reduced to {case.pixel_side} x"
-            f" {case.pixel_side}: finer detail and the size of each image were not attacked, and"
-            " may reveal what these figures do not show; the attacks on all rows, columns and"
-            " subgroups read features only"
+            f" {case.pixel_side}, and through maps of the detail that this loses: a mark that a"
+            " key hides, or a pattern far from the middle, may be missed; the attacks on all rows"
+            " and subgroups read features only"
         )
     if after.pixels is None and not np.ptp(after.x[split.train], axis=0).any():
         said.append("no feature of the release varies: it reveals nothing about any record")

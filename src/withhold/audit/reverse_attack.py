@@ -73,9 +73,11 @@ class ReverseAttack:
         asks: questions; questions with the same parts share a task.
         """
         plan = cls()
-        reads = any(isinstance(a, PixelCnn) for a in attackers)
-        if before is None or before.pixels is None or after.pixels is None or not reads:
+        reads = bool(_readers(attackers))
+        both = before is not None and before.can_show("pixels") and after.can_show("pixels")
+        if before is None or not both or not reads:
             return plan
+        released = after.view("pixels")
         for q in asks:
             train, val = q.parts.train, q.parts.val
             same = [
@@ -84,9 +86,9 @@ class ReverseAttack:
                 if np.array_equal(task.train, train) and np.array_equal(task.val, val)
             ]
             if not same:
-                known = _blank_outside(before.pixels, train, val)
+                known = _blank_outside(before.view("pixels"), train, val)
                 how = reversal or Reversal()
-                plan.tasks.append(RestoreTask(after.pixels, known, train, val, how, seed))
+                plan.tasks.append(RestoreTask(released, known, train, val, how, seed))
             plan.of[q.name] = same[0] if same else len(plan.tasks) - 1
         return plan
 
@@ -94,8 +96,7 @@ class ReverseAttack:
         """About how many seconds the attacks on the restored images will take."""
         n, k = len(q.parts.train), len(q.attribute.classes)
         d = self.tasks[0].released[:1].size
-        readers = [a.warm({}) for a in attackers if isinstance(a, PixelCnn)]
-        return max(reader.cost(n, d, k) for reader in readers)
+        return max(a.warm({}).cost(n, d, k) for a in _readers(attackers).values())
 
     def attacks(
         self, q: Question, attackers: Sequence[Attacker], models: Sequence[Outcome], *, seed: int
@@ -107,7 +108,7 @@ class ReverseAttack:
         if q.name not in self.of:
             return
         images = self.restored[self.of[q.name]]
-        readers = {a.name: a for a in attackers if isinstance(a, PixelCnn)}
+        readers = _readers(attackers)
         val = q.attribute.rows(q.parts.val)
         able = [m for m in models if m.name in readers and m.state is not None]
         if not able:
@@ -120,6 +121,11 @@ class ReverseAttack:
         yield Attack(NAME, reader.fixed(best.state), images, q.attribute, q.parts, seed)
         warm = reader.warm(best.state)
         yield Attack(f"{NAME}-warm", warm, images, q.attribute, q.parts, seed)
+
+
+def _readers(attackers: Sequence[Attacker]) -> dict[str, PixelCnn]:
+    """The attackers that read reduced images, by name."""
+    return {a.name: a for a in attackers if isinstance(a, PixelCnn) and a.view == "pixels"}
 
 
 def _blank_outside(originals: PixelArray, train: Rows, val: Rows) -> PixelArray:

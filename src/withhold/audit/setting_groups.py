@@ -8,7 +8,7 @@ from pathlib import Path
 
 from withhold.audit.attack import RecordLimits
 from withhold.audit.attack_plan import ladder
-from withhold.audit.attackers.attacker import Attacker, Prediction
+from withhold.audit.attackers.attacker import OF_IMAGES, Attacker, Prediction
 from withhold.certificate.claims import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
@@ -54,7 +54,7 @@ class Effort:
         """The effort on records that have `pixels`, or have none."""
         if self.attackers is None:
             return replace(self, attackers=ladder(self.quick, pixels=pixels))
-        blind = [a.name for a in self.attackers if a.view == "pixels" and not pixels]
+        blind = [a.name for a in self.attackers if a.view in OF_IMAGES and not pixels]
         if blind:
             raise UserError(f"attacker '{blind[0]}' needs images, and these records are features")
         return self

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress
-from withhold.media.pixel_tensor import pixel_tensor
+from withhold.media.image_detail import COLOURS, MAPS, seen_small
+from withhold.media.pixel_tensor import image_tensor
 from withhold.records.dataset import Dataset
 from withhold.records.readers import Collection, Selection
 
@@ -33,9 +34,9 @@ def with_pixels(
 ) -> Dataset:
     """Features of the items `places` of a collection, with these items as images.
 
-    Each image becomes `side` by `side` pixels. Frames of clips are not attacked as pixels, so
-    features of clips, and of all other media, are returned as they are. So is everything if the
-    side is 0.
+    Each image becomes `side` by `side` pixels, with maps of the detail that this loses. Frames of
+    clips are not attacked as pixels, so features of clips, and of all other media, are returned as
+    they are. So is everything if the side is 0.
     """
     if side == 0:
         return features
@@ -49,7 +50,8 @@ def with_pixels(
             f" {media.name} belong to them; extract it again"
         )
     images = Dataset.of_media(Selection.of(media, places))
-    kept, pixels = pixel_tensor(images, side, progress=progress)
+    shape = (COLOURS + MAPS, side, side)
+    kept, pixels = image_tensor(images, shape, lambda x: seen_small(x, side), progress)
     if len(kept) != len(images):  # a row must stay the record that it is
         raise UserError(f"images of {media.name} that gave features can no longer be decoded")
     return replace(features, pixels=pixels.numpy())

@@ -1,6 +1,8 @@
-"""Images of a dataset as one tensor, for a method that trains on pixels."""
+"""Images of a dataset as one tensor, for networks that read pixels."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -10,7 +12,7 @@ from withhold.core.progress import Progress, Silent
 from withhold.media.cutting import decode
 from withhold.media.decode.pictures import resized
 from withhold.records.dataset import Dataset
-from withhold.records.samples import BadMedia, Picture
+from withhold.records.samples import BadMedia, ByteArray, Picture
 
 
 def pixel_tensor(
@@ -20,10 +22,22 @@ def pixel_tensor(
 
     Images that cannot be decoded are left out and named; the dataset returned has the others.
     """
+    return image_tensor(
+        data, (3, side, side), lambda x: resized(x, side, side).transpose(2, 0, 1), progress
+    )
+
+
+def image_tensor(
+    data: Dataset,
+    shape: tuple[int, int, int],
+    see: Callable[[ByteArray], ByteArray],
+    progress: Progress | None,
+) -> tuple[Dataset, torch.Tensor]:
+    """What `see` makes of each image (h, w, 3), of this shape: (n, channels, side, side) uint8."""
     if data.media is None or data.kind != "image":
         raise UserError(f"{data.name} holds {data.kind}, but the method needs images")
     progress = progress or Silent()
-    pixels = torch.empty((len(data), 3, side, side), dtype=torch.uint8)
+    pixels = torch.empty((len(data), *shape), dtype=torch.uint8)
     good: list[int] = []
     bad: list[str] = []
     with progress.stage(f"decoding {data.name}", len(data)) as bar:
@@ -36,8 +50,7 @@ def pixel_tensor(
                 bad.append(f"{item.name}: {error}")
             else:
                 assert isinstance(sample, Picture)
-                square = np.array(resized(sample.pixels, side, side))
-                pixels[len(good)] = torch.from_numpy(square).permute(2, 0, 1)
+                pixels[len(good)] = torch.from_numpy(np.array(see(sample.pixels)))
                 good.append(place)
             bar.advance()
     if not bad:

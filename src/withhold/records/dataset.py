@@ -59,7 +59,7 @@ class Dataset(RecordAccess, SplitAccess):
     raw: RawSamples | None = None
     path: Path | None = None  # the file that was read
     media: Collection | None = None  # images, sounds, clips or texts, not yet decoded
-    pixels: npt.NDArray[np.uint8] | None = None  # images of the features, (n, 3, side, side)
+    pixels: npt.NDArray[np.uint8] | None = None  # images of the features, (n, channels, side, side)
     _encoded: dict[str, Attribute] = field(default_factory=dict, repr=False)
 
     @classmethod

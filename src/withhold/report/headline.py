@@ -40,13 +40,13 @@ def headline(evidence: Evidence) -> Headline:
             return _to_whom_not(name, a, evidence)
     blind = [name for name, a in evidence.suppressed.items() if a.status == "blind"]
     if blind:
-        return Headline(
-            Markup(
-                "This audit cannot say whether this may leave: nobody we tried could tell the {}"
-                " from the original data either."
-            ).format(_listed(blind, "or the")),
-            "blind",
+        why = (
+            "nothing shows that its records were compared with their own originals."
+            if any(evidence.suppressed[name].unpaired for name in blind)
+            else "nobody we tried could tell the {} from the original data either."
         )
+        says = Markup("This audit cannot say whether this may leave: " + why)
+        return Headline(says.format(_listed(blind, "or the")), "blind")
     names = list(evidence.suppressed)
     if len(names) > 1:
         says = Markup(

@@ -224,6 +224,13 @@ def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
                 " failure on the release shows nothing."
             )
         )
+    elif a.unpaired:
+        said.append(
+            Markup(
+                "That shows nothing: no other attribute is read from the release either, and"
+                " records may have been compared with strangers."
+            )
+        )
     elif not alone:
         said.append(
             Markup("From the original data it was {}.").format(bold(percent(a.original.accuracy)))

@@ -20,7 +20,7 @@ from withhold.audit.attackers.bits import Bits  # isort: skip
 from withhold.audit.attackers.waves import Waves  # isort: skip
 from withhold.audit.attackers.parity import Parity  # isort: skip
 from withhold.audit.attackers.mlp_attacker import Mlp, MlpLarge, MlpSmall  # isort: skip
-from withhold.audit.attackers.pixel_cnn import PixelCnn, PixelCnnDeep  # isort: skip
+from withhold.audit.attackers.pixel_cnn import PixelCnn, PixelCnnDeep, PixelDetail  # isort: skip
 
 __all__ = [
     "Attacker",
@@ -34,6 +34,7 @@ __all__ = [
     "Parity",
     "PixelCnn",
     "PixelCnnDeep",
+    "PixelDetail",
     "Prediction",
     "Prior",
     "Trees",

@@ -13,12 +13,13 @@ from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
-PixelArray = npt.NDArray[np.uint8]  # images, (n, 3, side, side)
+PixelArray = npt.NDArray[np.uint8]  # images, (n, channels, side, side)
 State = Mapping[str, npt.NDArray[Any]]
 # What an attacker sees: standardised features ("standard"), their first principal directions if
-# there are many ("reduced"), the released numbers ("raw"), or the images that the features were
-# made of ("pixels"). Attackers share these views.
-ViewName = Literal["standard", "reduced", "raw", "pixels"]
+# there are many ("reduced"), the released numbers ("raw"), the images that the features were made
+# of ("pixels"), or what shows only at their full size ("detail"). Attackers share these views.
+ViewName = Literal["standard", "reduced", "raw", "pixels", "detail"]
+OF_IMAGES: tuple[ViewName, ...] = ("pixels", "detail")
 
 
 class Prediction(Protocol):

@@ -1,8 +1,9 @@
-"""`pixels-cnn` and `pixels-cnn-deep`: convolutional networks that read the pixels of images.
+"""`pixels-cnn`, `pixels-cnn-deep`, `pixels-detail`: convolutional networks that read images.
 
 Features show what their extractor keeps. An attacker holds the pictures themselves, and the
 adversaries that image methods train against are convolutional, so the audit has such attackers
-too: a ResNet-10 and a ResNet-18, each at least as large as the adversary of `replace`.
+too: a ResNet-10 and a ResNet-18, each at least as large as the adversary of `replace`. They see
+images made small; `pixels-detail` sees what this takes away.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ _MULTIPLY_ADDS = 2.4e10  # of training a second on one core, forward and backwar
 class PixelCnn(Attacker):
     """A narrow ResNet-10 with AdamW and cosine rate; the best epoch on val is kept.
 
-    It reads images (n, 3, side, side) of bytes. `width` and `blocks` set the size of the network:
-    one block a stage is a ResNet-10, two are a ResNet-18. `images` is about how many it is shown
-    in all, in `least_epochs` to `most_epochs` epochs. `shift` is the largest random shift, in
+    It reads images (n, channels, side, side) of bytes. `width` and `blocks` set the size of the
+    network: one block a stage is a ResNet-10, two are a ResNet-18. `images` is about how many it is
+    shown in all, in `least_epochs` to `most_epochs` epochs. `shift` is the largest random shift, in
     pixels of a 32-pixel image. There are no flips: an attribute may be a direction.
     """
 
@@ -83,7 +84,7 @@ class PixelCnn(Attacker):
     ) -> PixelPrediction:
         """Train on images x; stop when (x_val, attribute_val) no longer improves."""
         device = pick_device()
-        network = self.network(x.shape[-1], len(attribute.classes))
+        network = self.network(x.shape[-1], len(attribute.classes), x.shape[1])
         initialise(network, seed, "pixels", attribute.name)
         network.standardise(x)
         if self.start is not None:
@@ -127,9 +128,10 @@ class PixelCnn(Attacker):
             network.load_state_dict(best_state)
         return PixelPrediction(network.eval().cpu())
 
-    def network(self, side: int, classes: int) -> PixelNet:
+    def network(self, side: int, classes: int, channels: int = 3) -> PixelNet:
         """The network for images of this side."""
-        return PixelNet(ResNet(side, classes, width=self.width, blocks=self.blocks))
+        scores = ResNet(side, classes, width=self.width, blocks=self.blocks, channels=channels)
+        return PixelNet(scores, channels)
 
     def epochs(self, n: int) -> int:
         """As many as show about `images` images of n."""
@@ -180,20 +182,35 @@ class PixelCnnDeep(PixelCnn):
     blocks: int = 2
 
 
+@attacker
+@dataclass(frozen=True)
+class PixelDetail(PixelCnn):
+    """The same network on what a small image does not show (`media.image_detail`).
+
+    There are no shifts: detail of one pixel may differ between classes by its place alone.
+    """
+
+    name: ClassVar[str] = "pixels-detail"
+    view: ClassVar[ViewName] = "detail"
+    raw: ClassVar[bool] = False
+    images: int = 20_000
+    shift: int = 0
+
+
 class PixelNet(nn.Module):
-    """Bytes (b, 3, side, side) to class scores, through channels of mean 0 and deviation 1."""
+    """Bytes (b, c, side, side) to class scores, through channels of mean 0 and deviation 1."""
 
     mean: Tensor
     scale: Tensor
 
-    def __init__(self, scores: nn.Module) -> None:
+    def __init__(self, scores: nn.Module, channels: int) -> None:
         super().__init__()
-        self.register_buffer("mean", torch.zeros(3, 1, 1))
-        self.register_buffer("scale", torch.ones(3, 1, 1))
+        self.register_buffer("mean", torch.zeros(channels, 1, 1))
+        self.register_buffer("scale", torch.ones(channels, 1, 1))
         self.scores = scores
 
     def standardise(self, images: PixelArray) -> None:
-        """Take mean and deviation of each colour from images (n, 3, side, side).
+        """Take mean and deviation of each channel from images (n, c, side, side).
 
         A release of little contrast must not pass for one that reveals little.
         """
@@ -220,7 +237,7 @@ class PixelPrediction(FittedAttacker):
         return {k: np.array(v.numpy()) for k, v in self.network.state_dict().items()}
 
     def logits(self, x: npt.NDArray[Any]) -> FloatArray:
-        """Scores of each class, (n, k), for images (n, 3, side, side)."""
+        """Scores of each class, (n, k), for images (n, c, side, side)."""
         return _scores(self.network, x).numpy()
 
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class ResNet(nn.Module):
-    """(b, 3, side, side) in [0, 1] to class scores (b, classes).
+    """(b, channels, side, side) to class scores (b, classes).
 
     Four stages of `blocks` basic blocks: 2 make a ResNet-18, 1 a ResNet-10. The first stage is
     `width` wide (64 in the paper), each further one twice as wide and half as large. Images under
@@ -15,12 +15,14 @@ class ResNet(nn.Module):
     would leave 8 x 8 maps for the first stage.
     """
 
-    def __init__(self, side: int, classes: int, *, width: int = 64, blocks: int = 2) -> None:
+    def __init__(
+        self, side: int, classes: int, *, width: int = 64, blocks: int = 2, channels: int = 3
+    ) -> None:
         super().__init__()
-        stem = nn.Conv2d(3, width, 3, padding=1, bias=False)
+        stem = nn.Conv2d(channels, width, 3, padding=1, bias=False)
         pool: list[nn.Module] = []
         if side >= 64:
-            stem = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
+            stem = nn.Conv2d(channels, width, 7, stride=2, padding=3, bias=False)
             pool = [nn.MaxPool2d(3, stride=2, padding=1)]
         self.stem = nn.Sequential(stem, nn.BatchNorm2d(width), nn.ReLU(inplace=True), *pool)
         stages, inputs = [], width

@@ -34,7 +34,7 @@ def count_frames(content: Path | bytes | Clip, *, most_frames: int = 100_000) ->
     """
     if isinstance(content, Clip):
         return len(content.frames), content.rate
-    with _opened(content, MOST_PIXELS) as (file, container, stream):
+    with opened_clip(content, MOST_PIXELS) as (file, container, stream):
         rate = _rate(stream)
         entries = stream.index_entries
         # A fragmented file lists only its first fragment and claims 0 frames.
@@ -84,7 +84,7 @@ def decode_clip(
     """A whole video."""
     if isinstance(content, Clip):
         return content
-    with _opened(content, most_pixels) as (_, container, stream):
+    with opened_clip(content, most_pixels) as (_, container, stream):
         rate = _rate(stream)
         frames: list[ByteArray] = []
         for frame in _decoded(container, stream, most_pixels, most_frames):
@@ -106,7 +106,7 @@ def decode_clip(
 def _streamed(content: Path | bytes, windows: Sequence[Window], most_pixels: int) -> Iterator[Clip]:
     if not windows:
         return
-    with _opened(content, most_pixels) as (_, container, stream):
+    with opened_clip(content, most_pixels) as (_, container, stream):
         rate = _rate(stream)
         kept: dict[int, ByteArray] = {}
         waiting = list(windows)
@@ -131,7 +131,7 @@ def _too_few(count: int, window: Window) -> BadMedia:
 
 
 @contextmanager
-def _opened(content: Path | bytes, most_pixels: int) -> Iterator[tuple[BinaryIO, Any, Any]]:
+def opened_clip(content: Path | bytes, most_pixels: int) -> Iterator[tuple[BinaryIO, Any, Any]]:
     """The file, its container and its first video stream; failures inside become BadMedia."""
     av = needed("av", by="video")
     try:

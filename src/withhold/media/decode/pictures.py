@@ -109,13 +109,7 @@ def grey(pixels: ByteArray) -> FloatArray:
 def _decode(file: BinaryIO, size: int, most_pixels: int, least: int) -> Picture:
     if size == 0:
         raise BadMedia("the file is empty")
-    readers = _readers()
-    _silence()
-    opened = (_opened(reader, file) for reader in readers)
-    image = next((found for found in opened if found is not None), None)
-    if image is None:
-        raise BadMedia("not a picture, or its header is damaged")
-    with image:
+    with open_header(file) as image:
         width, height = image.size
         _check_size(width, height, most_pixels, least)
         # Damage can make a reader raise any exception; none of them may stop a run.
@@ -130,6 +124,18 @@ def _decode(file: BinaryIO, size: int, most_pixels: int, least: int) -> Picture:
             if "truncated" in what.lower():
                 raise BadMedia("the picture is cut short") from error
             raise BadMedia(f"the picture is damaged: {what}") from error
+
+
+def open_header(file: BinaryIO) -> Any:
+    """The picture of a file as Pillow's, with only its header read."""
+    _pillow()
+    readers = _readers()
+    _silence()
+    opened = (_opened(reader, file) for reader in readers)
+    image = next((found for found in opened if found is not None), None)
+    if image is None:
+        raise BadMedia("not a picture, or its header is damaged")
+    return image
 
 
 def _opened(reader: Any, file: BinaryIO) -> Any:

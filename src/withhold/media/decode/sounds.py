@@ -41,7 +41,7 @@ def decode_sound(content: Path | bytes | Sound, *, most_seconds: float = 3600) -
     if isinstance(content, Sound):
         return _checked(content.samples, content.rate, most_seconds)
     sf = needed("soundfile", by="sound")
-    source, size = _opened(content)
+    source, size = sound_source(content)
     if size == 0:
         raise BadMedia("the file is empty")
     try:
@@ -160,7 +160,7 @@ def _ogg_ends(content: Path | bytes) -> bool:
     return bool(page[5] & 4) and len(page) >= header + sum(page[27:header])
 
 
-def _opened(content: Path | bytes) -> tuple[Any, int]:
+def sound_source(content: Path | bytes) -> tuple[Any, int]:
     """The argument for soundfile, and the size in bytes."""
     if isinstance(content, bytes):
         return io.BytesIO(content), len(content)
