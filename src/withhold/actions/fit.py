@@ -27,6 +27,7 @@ from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
 from withhold.media.extraction_note import with_raw_media
 from withhold.media.recognise import open_as
+from withhold.media.telling_sizes import warn_of_sizes
 from withhold.methods import Channel, Journal, Modifier, get_method, read_config, require_kind
 from withhold.records.checks import no_attribute
 from withhold.records.dataset import Dataset
@@ -160,6 +161,7 @@ def fit_bundle(
     require_kind(method, dataset.kind, dataset.name)
     _check_roles(dataset, roles, method)
     journal.use_key(given)
+    warn_of_sizes(dataset, roles.suppress, progress)
     chosen = get_method(method)
     if not chosen.modifier_type.learned:
         modifier = chosen.fit(dataset, roles, settings, progress, seed=seed, journal=journal)

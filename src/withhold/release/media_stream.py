@@ -19,6 +19,7 @@ from withhold.learn.nets.device import core_count, threads
 from withhold.media.folder_sink import PATH, names_path
 from withhold.media.pipeline import Skipped
 from withhold.media.sinks import MediaSink, is_of_files, open_media_sink
+from withhold.media.telling_sizes import warn_of_sizes
 from withhold.media.to_file import list_skipped
 from withhold.records.columns.measure_columns import MOST
 from withhold.records.dataset import Dataset
@@ -52,7 +53,9 @@ def release_media(
     The release policy decides which labels leave. Pass `decision` if it has decided already.
     """
     wishes = wishes or Wishes()
-    decision = decision or decide_media(bundle, dataset, wishes, keep_names=keep_names)
+    if decision is None:
+        decision = decide_media(bundle, dataset, wishes, keep_names=keep_names)
+        warn_of_sizes(dataset, bundle.roles.suppress, progress)
     collection = dataset.media
     assert collection is not None
     labels = leaving_labels(dataset, decision)

@@ -18,6 +18,7 @@ from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.core.safe_read import file_sha256
 from withhold.media.folder_sink import dealt
+from withhold.media.telling_sizes import warn_of_sizes
 from withhold.methods import require_kind
 from withhold.records.dataset import Dataset, Rows
 from withhold.records.plain import plain_schema, plain_table
@@ -201,6 +202,7 @@ def _release_media(
     assert media is not None
     decision = decide_media(bundle, dataset, wishes)
     _say_left_out(decision, progress)
+    warn_of_sizes(dataset, bundle.roles.suppress, progress)
     order = np.arange(len(media))
     if not wishes.same_order:
         order = np.argsort(dealt(media, bundle.modifier.key))
