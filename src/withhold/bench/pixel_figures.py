@@ -1,9 +1,10 @@
 """What can be read from released images, and how they look (seed paper, section 4.3).
 
 Privacy loss is the accuracy of a fresh attacker that was trained on the released training part. The
-paper trains one; here it is the highest of several, each shown at least as many images as the
-adversary of the training. Utility is read by fixed models, which learned from originals, and by
-models that learned from the release.
+paper trains one; here it is the highest of three. A recipe shows the fresh ones at least as many
+images as the adversary of the training saw; the one that starts from a model of the originals sees
+half as many, and so do the models that learn useful attributes from the release. Utility is read by
+fixed models, which learned from originals, and by models that learned from the release.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from withhold.audit.attackers.pixel_cnn import PixelCnn, PixelCnnDeep, PixelPrediction
 from withhold.bench.pixel_set import PixelArray, PixelSet, planes
+from withhold.bench.recipe import PixelSettings
 from withhold.records.attribute import Attribute
 
 _SHOWN = 300  # test images whose likeness and faces are measured
@@ -56,7 +58,7 @@ class Original:
     suppressed: Attribute
     useful: tuple[Attribute, ...]
     models: Mapping[str, PixelPrediction]
-    shown: int  # images that an attacker is shown in training, at least
+    how: PixelSettings
     seed: int
 
     def accuracy(self, model: PixelPrediction, images: PixelArray, truth: Attribute) -> float:
@@ -65,6 +67,16 @@ class Original:
         rows = rows[truth.known[rows]]
         guess = model.logits(planes(images[rows])).argmax(axis=1)
         return float((guess == truth.codes[rows]).mean())
+
+    @property
+    def small(self) -> PixelCnn:
+        """A ResNet-10."""
+        return PixelCnn(images=self.how.shown, width=self.how.width)
+
+    @property
+    def deep(self) -> PixelCnn:
+        """A ResNet-18."""
+        return PixelCnnDeep(images=self.how.shown, width=self.how.width)
 
     def learned(self, attacker: PixelCnn, images: PixelArray, truth: Attribute) -> PixelPrediction:
         """The attacker after learning from the train and val parts of these images."""
@@ -78,10 +90,12 @@ class Original:
         )
 
 
-def fixed_model(data: PixelSet, truth: Attribute, *, shown: int, seed: int) -> PixelPrediction:
+def fixed_model(
+    data: PixelSet, truth: Attribute, how: PixelSettings, *, seed: int
+) -> PixelPrediction:
     """A model of the originals."""
-    bare = Original(data, truth, (), {}, shown, seed)
-    return bare.learned(PixelCnnDeep(images=shown), data.images, truth)
+    bare = Original(data, truth, (), {}, how, seed)
+    return bare.learned(bare.deep, data.images, truth)
 
 
 def figures(
@@ -95,17 +109,16 @@ def figures(
     """Attack and measure released images, in the order of the originals; `new` are their s'."""
     secret, models = original.suppressed, original.models
     raw = models[secret.name]
-    fresh = PixelCnnDeep(images=original.shown)
     ladder = {
-        "ResNet-10": PixelCnn(images=original.shown),
-        "ResNet-18": fresh,
-        "ResNet-18 from the raw model": replace(fresh.warm(raw.state()), images=original.shown),
+        "ResNet-10": original.small,
+        "ResNet-18": original.deep,
+        "ResNet-18 from the raw model": original.deep.warm(raw.state()),
     }
     attack = {
         name: original.accuracy(original.learned(one, images, secret), images, secret)
         for name, one in ladder.items()
     }
-    small = PixelCnn(images=original.shown)
+    half = replace(original.small, images=original.how.shown // 2)
     test = original.data.rows("test")
     seen = planes(images[test])
     scores = {name: _last(model.logits(seen)) for name, model in models.items()}
@@ -118,7 +131,7 @@ def figures(
             a.name: original.accuracy(models[a.name], images, a) for a in original.useful
         },
         utility_retrained={
-            a.name: original.accuracy(original.learned(small, images, a), images, a)
+            a.name: original.accuracy(original.learned(half, images, a), images, a)
             for a in original.useful
         },
         success=None if new is None else _right(raw.logits(seen), new[test]),

@@ -48,7 +48,9 @@ def run_pixels(recipe: Recipe, output: Path, *, progress: Progress) -> PixelResu
     names = [recipe.suppress, *(n for n in recipe.measure if n != recipe.suppress)]
     truths = {name: data.attribute(name) for name in names}
     originals = {}
-    cost = PixelCnnDeep(images=how.shown).cost(len(data.rows("train")), 3 * how.side**2, 2)
+    cost = PixelCnnDeep(images=how.shown, width=how.width).cost(
+        len(data.rows("train")), 3 * how.side**2, 2
+    )
     made = _models(data, truths, how, cost, output, progress)
     for seed in how.seeds:
         originals[seed] = Original(
@@ -56,7 +58,7 @@ def run_pixels(recipe: Recipe, output: Path, *, progress: Progress) -> PixelResu
             truths[recipe.suppress],
             tuple(truths[n] for n in names[1:]),
             made[seed],
-            how.shown,
+            how,
             seed,
         )
     tasks = [
@@ -93,7 +95,7 @@ def _models(
 ) -> dict[int, dict[str, PixelPrediction]]:
     """A fixed model of every attribute for every seed; those that were made before are read."""
     tasks = [
-        (cost, (data, truths[name], how.shown, seed, folder_of(output, seed) / f"{name}.npz"))
+        (cost, (data, truths[name], how, seed, folder_of(output, seed) / f"{name}.npz"))
         for seed in how.seeds
         for name in truths
     ]
@@ -105,20 +107,22 @@ def _models(
     return out
 
 
-def _model(task: tuple[PixelSet, Attribute, int, int, Path]) -> PixelPrediction:
-    data, truth, shown, seed, saved = task
-    key = row_key([data.dataset().digest(), truth.name, shown, seed])
+def _model(task: tuple[PixelSet, Attribute, PixelSettings, int, Path]) -> PixelPrediction:
+    data, truth, how, seed, saved = task
+    key = row_key([data.dataset().digest(), truth.name, how.shown, how.width, seed])
 
     def make() -> None:
         saved.parent.mkdir(parents=True, exist_ok=True)
         held = io.BytesIO()
-        state: dict[str, Any] = fixed_model(data, truth, shown=shown, seed=seed).state()
+        state: dict[str, Any] = fixed_model(data, truth, how, seed=seed).state()
         np.savez(held, **state)
         write_bytes(saved, held.getvalue())
 
     write_once(saved, key, make)
     with np.load(saved) as arrays:
-        return PixelCnnDeep().loaded(data.images.shape[1], len(truth.classes), dict(arrays))
+        return PixelCnnDeep(width=how.width).loaded(
+            data.images.shape[1], len(truth.classes), dict(arrays)
+        )
 
 
 def _fits(recipe: Recipe) -> Iterator[tuple[RecipeRow, ...]]:

@@ -57,6 +57,7 @@ class PixelSettings(BaseModel):
     side: int = Field(32, ge=8, le=512, description="side of all images in pixels")
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     shown: int = Field(40_000, ge=1, description="images that an attacker is shown, about")
+    width: int = Field(16, ge=1, description="channels of the attackers' first stage")
 
 
 class Recipe(BaseModel):
@@ -70,6 +71,7 @@ class Recipe(BaseModel):
         "table", "audits", "certified", "tradeoff", "external", "power", "release-leaks",
         "soundness", "elimination", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "media", "media-speed", "pixels",
+        "pixel-speed",
     ] = "table"  # fmt: skip
     data: str = ""
     method: str = "mass"
@@ -90,6 +92,16 @@ class Recipe(BaseModel):
         default_factory=dict, description="of a media set that has some, such as `drawn-faces`"
     )
     paper_title: str = Field("", description="where the paper's figures are from")
+
+    def with_seeds(self, text: str) -> Recipe:
+        """The same recipe with these seeds, such as `0,1,2`."""
+        if self.kind != "pixels":
+            raise UserError(f"--seeds is for recipes of `kind: pixels`, and {self.name} is none")
+        try:
+            seeds = [int(seed) for seed in text.split(",")]
+        except ValueError:
+            raise UserError(f"--seeds '{text}': write numbers with commas, such as 0,1,2") from None
+        return self.model_copy(update={"pixels": self.pixels.model_copy(update={"seeds": seeds})})
 
     @model_validator(mode="after")
     def _table_is_whole(self) -> Recipe:

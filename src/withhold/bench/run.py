@@ -29,6 +29,7 @@ KINDS = {
     "memory": ("memory", "measure_memory"),
     "media": ("media_releases", "run_media"),
     "pixels": ("pixel_releases", "run_pixels"),
+    "pixel-speed": ("pixel_speed", "measure_pixel_speed"),
     "media-speed": ("media_speed", "measure_media_speed"),
 }
 

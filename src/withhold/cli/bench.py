@@ -21,6 +21,9 @@ def bench(
     output: Annotated[
         Path | None, option("Folder for the results (default: out/RECIPE).", None, "--output", "-o")
     ] = None,
+    seeds: Annotated[
+        str | None, option("Seeds of a recipe of `kind: pixels`, such as 0,1,2.", None)
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -32,6 +35,8 @@ def bench(
             typer.echo(f"{name:<24} {title}")
         return
     found = find_recipe(recipe)
+    if seeds is not None:
+        found = found.with_seeds(seeds)
     result = run_recipe(found, output or Path("out") / found.name, progress=choose_progress(quiet))
     if as_json:
         print_json(result.to_dict())

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from withhold.audit.attack_plan import FULL, PIXELS, QUICK, ladder, models_of_originals
+from withhold.audit.attack_plan import (
+    FULL,
+    PIXELS,
+    PIXELS_QUICK,
+    QUICK,
+    ladder,
+    models_of_originals,
+)
 from withhold.audit.attackers import attacker_names, get_attackers
+from withhold.audit.attackers.attacker import OF_IMAGES
 from withhold.core.errors import UserError
 
 
@@ -19,8 +27,8 @@ def test_every_attacker_is_on_the_ladder_weakest_first():
 def test_only_an_audit_of_images_has_attackers_of_pixels():
     assert [a.name for a in ladder(quick=False)] == list(FULL)
     assert [a.name for a in ladder(quick=False, pixels=True)] == [*FULL, *PIXELS]
-    assert [a.name for a in ladder(quick=True, pixels=True)] == [*QUICK, "pixels-cnn"]
-    assert {a.name for a in ladder(quick=False, pixels=True) if a.view == "pixels"} == {*PIXELS}
+    assert [a.name for a in ladder(quick=True, pixels=True)] == [*QUICK, *PIXELS_QUICK]
+    assert {a.name for a in ladder(quick=False, pixels=True) if a.view in OF_IMAGES} == {*PIXELS}
 
 
 def test_an_unknown_name_is_refused_with_a_suggestion():

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validato
 
 FilterLoss = Literal["entropy", "log-likelihood"]
 Shares = Literal["uniform", "data"] | dict[str, float]
+Precision = Literal["float32", "bfloat16"]
 
 
 class GapConfig(BaseModel):
@@ -35,6 +36,10 @@ class GapConfig(BaseModel):
     )
     batch: int = Field(64, ge=2, description="images per step")
     learning_rate: PositiveFloat = 5e-4
+    precision: Precision = Field(
+        "float32",
+        description="of the networks in training; bfloat16 is faster where the processor has it",
+    )
 
     @model_validator(mode="after")
     def _halves(self) -> Self:

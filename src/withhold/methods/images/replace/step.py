@@ -85,8 +85,9 @@ def filter_step(
     config: GapConfig,
 ) -> tuple[Tensor, Losses]:
     """Update filter and reader. Returns x' without its graph, and what was measured."""
-    made = player.maker(batch.x, noise)
-    scores = player.reader(made)
+    with _precision(batch.x, config):
+        made = player.maker(batch.x, noise).float()
+        scores = player.reader(made).float()
     hide = hiding_loss(scores, batch.s, config.filter_loss)
     bent, cost = distortion(made, batch.x, config)
     read = masked_cross_entropy(scores, batch.s)
@@ -112,15 +113,16 @@ def generator_step(
     update_reader: bool,
 ) -> Losses:
     """Update the generator, and the reader if it is its turn. `new` (b,): the classes s'."""
-    made = player.maker(filtered, noise, new)
-    scores = player.reader(made)
+    with _precision(filtered, config):
+        made = player.maker(filtered, noise, new).float()
+        scores = player.reader(made).float()
+        real = player.reader(batch.x).float() if update_reader else None
     fool = F.cross_entropy(scores, new)
     bent, cost = distortion(made, batch.x, config)
     found: Losses = {}
     read = None
-    if update_reader:
+    if real is not None:
         fake = torch.full_like(new, scores.shape[1] - 1)
-        real = player.reader(batch.x)
         read = F.cross_entropy(scores, fake) + masked_cross_entropy(real, batch.s)
         found = {
             "generator_reader": read,
@@ -149,6 +151,13 @@ def accuracy(scores: Tensor, s: Tensor) -> Tensor:
     known = s >= 0
     right = (scores.argmax(1) == s) & known
     return right.sum() / known.sum().clamp(min=1)
+
+
+def _precision(x: Tensor, config: GapConfig) -> torch.autocast:
+    """Convolutions in the precision of the settings; weights and losses stay float32."""
+    return torch.autocast(
+        x.device.type, torch.bfloat16, enabled=config.precision == "bfloat16", cache_enabled=False
+    )
 
 
 def _update(
