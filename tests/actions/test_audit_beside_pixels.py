@@ -25,7 +25,7 @@ from withhold.report import render
 N, SIDE = 300, 32
 RNG = np.random.default_rng(7)
 LABELS = RNG.integers(0, 2, N)
-BRIEF: dict[str, Any] = {"width": 8, "images": 6_000, "most_epochs": 12, "batch": 16}
+BRIEF: dict[str, Any] = {"width": 8, "images": 6_000, "most_epochs": 12, "rate": 2e-3}
 LADDER = (Prior(), Logistic(), PixelCnn(**BRIEF), PixelDetail(**BRIEF))
 HOW: dict[str, Any] = {
     "suppress": "way",

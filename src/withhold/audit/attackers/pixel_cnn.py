@@ -67,8 +67,8 @@ class PixelCnn(Attacker):
     least_epochs: int = 5
     most_epochs: int = 60
     patience: int = 4
-    batch: int = 64
-    rate: float = 2e-3
+    batch: int = 16
+    rate: float = 1e-3
     decay: float = 0.02
     shift: int = 2
     start: Mapping[str, npt.NDArray[Any]] | None = field(default=None, repr=False, compare=False)
