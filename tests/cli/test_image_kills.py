@@ -19,7 +19,7 @@ from .conftest import snapshot
 from .killer import KILLS, Killer, tell
 
 CONFIG = {
-    "side": 16, "width": 4, "depth": 2, "reader_width": 4, "noise": 16, "batch": 8, "epochs": 30,
+    "side": 16, "width": 4, "depth": 2, "reader_width": 4, "noise": 16, "batch": 8, "epochs": 12,
 }  # fmt: skip
 FIT = ("fit", "faces.npz", "--suppress", "gender", "--method", "replace", "--config", "nets.yaml",
        "--key", "owner.key", "-q", "-o")  # fmt: skip

@@ -7,7 +7,6 @@ undoes what happens across the image (pixels in another order).
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from withhold.audit.attackers.attacker import PixelArray
+from withhold.learn.best_epoch import BestEpoch
 from withhold.learn.nets.channels_last import to_channels_last
 from withhold.learn.nets.device import pick_device
 from withhold.learn.nets.unet import UNet
@@ -98,7 +98,7 @@ class Reversal:
         inputs, targets = (torch.from_numpy(np.ascontiguousarray(a)) for a in (x, y))
         size = min(self.batch, max(len(x) // 4, 4))
         per_epoch, epochs = steps_per_epoch(len(x), size), self.epochs(len(x))
-        best, best_state, since = float("inf"), copy.deepcopy(network.state_dict()), 0
+        best = BestEpoch(network, self.patience)
         for epoch in range(epochs):
             network.train()
             batches = epoch_batches(len(x), size, seeded(seed, "reverse", epoch))
@@ -107,13 +107,9 @@ class Reversal:
                 set_rate(optimiser, cosine_rate(self.rate, done, epochs * per_epoch))
                 made = _restored(network, inputs[rows].to(device))
                 take_step(optimiser, F.l1_loss(made, targets[rows].to(device).float() / 255))
-            value = _error(_in_blocks(network, x_val), y_val)
-            since += 1
-            if value < best:
-                best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
-            if since >= self.patience:
+            if not best.look(_error(_in_blocks(network, x_val), y_val)):
                 break
-        network.load_state_dict(best_state)
+        best.restore()
         return _in_blocks(network, released)
 
 

@@ -6,7 +6,6 @@ data, which an attacker may have.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -24,6 +23,7 @@ from withhold.audit.attackers.attacker import (
     ViewName,
     attacker,
 )
+from withhold.learn.best_epoch import BestEpoch, held_out_error
 from withhold.learn.losses.similarity import masked_cross_entropy
 from withhold.learn.nets.attribute_net import AttributeNet
 from withhold.learn.nets.device import pick_device
@@ -76,9 +76,9 @@ class Mlp(Attacker):
         schedule = replace(schedule, epochs=max(self.epochs, schedule.epochs))
         patience = max(self.patience, schedule.epochs // 8)
         judged = bool(attribute_val.known.any())
-        best, best_state, since = float("inf"), copy.deepcopy(network.state_dict()), 0
-        if judged and self.start is not None:
-            best = _held_out_error(network, held, held_codes, attribute.multilabel)
+        warm = judged and self.start is not None
+        start = _error(network, held, held_codes, attribute) if warm else float("inf")
+        best = BestEpoch(network, patience, start)
         for epoch in range(schedule.epochs):
             network.train()
             draws = seeded(seed, "attacker", attribute.name, epoch)
@@ -90,14 +90,10 @@ class Mlp(Attacker):
                 take_step(optimiser, loss)
             if not judged:  # val has no labels: keep the last epoch
                 continue
-            value = _held_out_error(network, held, held_codes, attribute.multilabel)
-            since += 1
-            if value < best:
-                best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
-            if since >= patience or best == 0.0:
+            if not best.look(_error(network, held, held_codes, attribute)):
                 break
         if judged:
-            network.load_state_dict(best_state)
+            best.restore()
         return MlpPrediction(network.eval().cpu())
 
     def warm(self, state: Mapping[str, npt.NDArray[Any]]) -> Mlp:
@@ -150,14 +146,7 @@ class MlpPrediction(FittedAttacker):
 
 
 @torch.no_grad()
-def _held_out_error(network: AttributeNet, x: Tensor, codes: Tensor, multilabel: bool) -> float:
-    """Share of wrong labels on val; the cross-entropy breaks ties."""
+def _error(network: AttributeNet, x: Tensor, codes: Tensor, attribute: Attribute) -> float:
     network.eval()
     p = torch.cat([network(piece)[1] for piece in x.split(4096)])
-    known = codes >= 0
-    guess = (p > 0).long() if multilabel else p.argmax(dim=1)
-    wrong = (guess != codes)[known].float().mean()
-    if float(wrong) == 0.0:
-        return 0.0
-    cross = masked_cross_entropy(p, codes, multilabel=multilabel)
-    return float(wrong + 1e-4 * torch.tanh(cross))
+    return held_out_error(p, codes, multilabel=attribute.multilabel)

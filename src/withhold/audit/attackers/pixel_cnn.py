@@ -8,7 +8,6 @@ images made small; `pixels-detail` sees what this takes away.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -26,6 +25,7 @@ from withhold.audit.attackers.attacker import (
     ViewName,
     attacker,
 )
+from withhold.learn.best_epoch import BestEpoch, held_out_error
 from withhold.learn.losses.similarity import masked_cross_entropy
 from withhold.learn.nets.channels_last import to_channels_last
 from withhold.learn.nets.device import pick_device
@@ -100,9 +100,9 @@ class PixelCnn(Attacker):
         patience = max(self.patience, epochs // 6)
         reach = self.shift * x.shape[-1] // 32
         judged = bool(attribute_val.known.any())
-        best, best_state, since = float("inf"), copy.deepcopy(network.state_dict()), 0
-        if judged and self.start is not None:
-            best = _held_out_error(network, x_val, attribute_val)
+        warm = judged and self.start is not None
+        start = _error(network, x_val, attribute_val) if warm else float("inf")
+        best = BestEpoch(network, patience, start)
         for epoch in range(epochs):
             network.train()
             draw = seeded(seed, "pixels", attribute.name, epoch)
@@ -118,14 +118,10 @@ class PixelCnn(Attacker):
                 )
             if not judged:  # val has no labels: keep the last epoch
                 continue
-            value = _held_out_error(network, x_val, attribute_val)
-            since += 1
-            if value < best:
-                best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
-            if since >= patience or best == 0.0:
+            if not best.look(_error(network, x_val, attribute_val)):
                 break
         if judged:
-            network.load_state_dict(best_state)
+            best.restore()
         return PixelPrediction(network.eval().cpu())
 
     def network(self, side: int, classes: int, channels: int = 3) -> PixelNet:
@@ -263,13 +259,6 @@ def _scores(network: PixelNet, x: npt.NDArray[Any]) -> Tensor:
     return torch.cat([network(torch.from_numpy(piece.copy()).to(device)).cpu() for piece in pieces])
 
 
-def _held_out_error(network: PixelNet, x: npt.NDArray[Any], truth: Attribute) -> float:
-    """Share of wrong labels on val; the cross-entropy breaks ties."""
-    scores, codes = _scores(network, x), torch.from_numpy(truth.codes)
-    known = codes >= 0
-    guess = (scores > 0).long() if truth.multilabel else scores.argmax(dim=1)
-    wrong = float((guess != codes)[known].float().mean())
-    if wrong == 0.0:
-        return 0.0
-    cross = masked_cross_entropy(scores, codes, multilabel=truth.multilabel)
-    return wrong + 1e-4 * float(torch.tanh(cross))
+def _error(network: PixelNet, x: npt.NDArray[Any], truth: Attribute) -> float:
+    codes = torch.from_numpy(truth.codes)
+    return held_out_error(_scores(network, x), codes, multilabel=truth.multilabel)
