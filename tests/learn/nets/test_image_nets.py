@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
+from torch import nn
 
-from withhold.learn.nets.resnet import ResNet
+from withhold.learn.nets.resnet import Pointwise, ResNet
 from withhold.learn.nets.unet import UNet
 
 
@@ -56,3 +60,26 @@ def test_image_noise_and_class_all_reach_the_result() -> None:
     changed = (net(moved, z, label) - made).abs().amax(dim=(1, 2, 3))
     assert changed[0] > 0
     assert changed[1] == 0
+
+
+def test_a_pointwise_convolution_is_the_strided_one() -> None:
+    layer = Pointwise(8, 16, 1, stride=2, bias=False)
+    x = torch.rand(7, 8, 9, 12)
+    torch.testing.assert_close(layer(x), nn.functional.conv2d(x, layer.weight, stride=2))
+
+
+def test_narrow_networks_on_odd_batches_do_not_corrupt_memory() -> None:
+    """In a process of its own: the strided kernel of oneDNN ended it."""
+    code = """
+import torch
+from torch import nn
+from withhold.learn.nets.resnet import Pointwise, ResNet
+torch.set_num_threads(2)
+for width, batch in ((8, 7), (4, 5), (12, 3)):
+    network = ResNet(32, 2, width=width, blocks=1).to(memory_format=torch.channels_last)
+    for _ in range(4):
+        x = torch.rand(batch, 3, 32, 32).contiguous(memory_format=torch.channels_last)
+        network(x.requires_grad_()).sum().backward()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr

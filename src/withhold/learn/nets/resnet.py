@@ -40,6 +40,20 @@ class ResNet(nn.Module):
         return scores
 
 
+class Pointwise(nn.Conv2d):
+    """A 1 x 1 convolution that takes every second pixel before it multiplies.
+
+    The strided kernel of oneDNN writes outside its memory in the backward pass of fewer than 16
+    channels, an odd batch and two threads, channels last (torch 2.13).
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Feature maps to feature maps."""
+        down, right = self.stride
+        picked = x[:, :, ::down, ::right].contiguous(memory_format=torch.channels_last)
+        return nn.functional.conv2d(picked, self.weight, self.bias)
+
+
 class ImageBlock(nn.Module):
     """relu(x + conv(relu(conv(x)))), x brought to the new width and size where they change."""
 
@@ -55,7 +69,7 @@ class ImageBlock(nn.Module):
         self.short = nn.Sequential()
         if stride != 1 or inputs != outputs:
             self.short = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride=stride, bias=False), nn.BatchNorm2d(outputs)
+                Pointwise(inputs, outputs, 1, stride=stride, bias=False), nn.BatchNorm2d(outputs)
             )
 
     def forward(self, x: Tensor) -> Tensor:
