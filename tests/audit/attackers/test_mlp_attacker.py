@@ -26,13 +26,13 @@ class TestMlp(AttackerContract):
 @pytest.fixture
 def errors(monkeypatch):
     """The errors on val, epoch by epoch."""
-    seen, measure = [], module._held_out_error
+    seen, measure = [], module._error
 
     def noting(*args):
         seen.append(measure(*args))
         return seen[-1]
 
-    monkeypatch.setattr(module, "_held_out_error", noting)
+    monkeypatch.setattr(module, "_error", noting)
     return seen
 
 
