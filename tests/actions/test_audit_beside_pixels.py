@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from withhold.actions.request import Opening
 from withhold.audit.attackers import Logistic, PixelCnn, PixelDetail, Prior
 from withhold.audit.audit_settings import AuditSettings
 from withhold.audit.evidence import Evidence
+from withhold.audit.lost_records import refuse_telling_loss
+from withhold.core.errors import UserError
 from withhold.records.readers import Samples
 from withhold.records.samples import Picture
 from withhold.report import render
@@ -71,7 +75,9 @@ def test_a_release_without_the_class_is_at_the_floor() -> None:
     assert {"pixels-cnn", "pixels-detail"} <= set(read)
 
 
-@pytest.mark.parametrize("leak", ["sign", "strength", "line", "lowest bit"])
+@pytest.mark.parametrize(
+    "leak", ["sign", "strength", "line", "lowest bit", "second bit", "corner", "blue"]
+)
 def test_detail_of_single_pixels_is_read(leak: str) -> None:
     """At 16 x 16 pixels little or nothing of it is left."""
     images = smooth().astype(np.int64)
@@ -82,8 +88,15 @@ def test_detail_of_single_pixels_is_read(leak: str) -> None:
         images += 12 * classes * checkerboard()
     elif leak == "line":  # in a corner, far from the middle, bright and dark in turn
         images[:, 1, 1:9] += 25 * LABELS[:, None, None] * checkerboard()[0, :8]
-    else:
+    elif leak == "corner":  # the sign, far from the middle
+        corner = 30 * (2 * classes - 1) * checkerboard(8)
+        images[:, :8, :8] += corner
+    elif leak == "blue":
+        images[..., 2:] += 12 * classes * checkerboard()
+    elif leak == "lowest bit":
         images = images & ~1 | classes
+    else:
+        images = images & ~2 | 2 * classes
     found, read = audited(images.clip(0, 255).astype(np.uint8))
     assert read["pixels-detail"] > 0.9
     if leak in ("sign", "strength"):  # the ends of a line and a level of 255 may show
@@ -115,30 +128,62 @@ def audited_files(tmp_path: Path, **settings: Any) -> Evidence:
     return audit_files(request)
 
 
-@pytest.mark.parametrize("leak", ["width", "metadata", "colours", "bytes"])
+@pytest.mark.parametrize("leak", ["width", "metadata", "late text", "dpi", "spare bytes", "bytes"])
 def test_what_travels_with_an_image_is_attacked(tmp_path: Path, leak: str) -> None:
     for number, (image, label) in enumerate(zip(smooth(), LABELS, strict=True)):
         if leak == "width":
             image = image[:, : SIDE - 2 * label]
-        elif leak == "colours":
-            alpha = np.full((*image.shape[:2], 1), 255, np.uint8)
-            image = np.concatenate([image, alpha], axis=2) if label else image
         how: dict[str, Any] = {}
         if leak == "metadata":
             how["pnginfo"] = PngImagePlugin.PngInfo()
             how["pnginfo"].add_text("comment", "female" if label else "male")
+        if leak == "dpi":
+            how["dpi"] = (72, 72) if label else (96, 96)
         if leak == "bytes":
             how["compress_level"] = 9 * label
         save(tmp_path / "released", f"{number:03d}.png", image, **how)
+        file = tmp_path / "released" / f"{number:03d}.png"
+        if leak == "late text":  # after the picture, where most readers stop
+            before, end = file.read_bytes()[:-12], file.read_bytes()[-12:]
+            text = b"tEXtclass\0" + (b"one" if label else b"two")
+            chunk = struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text))
+            file.write_bytes(before + chunk + end)
+        if leak == "spare bytes":
+            file.write_bytes(file.read_bytes() + (b"abc" if label else b"xyz"))
     found = audited_files(tmp_path, fail_if=("way>floor+20",))
     way = found.attributes["way"]
     assert way.status == "readable"
     assert way.column is not None
     assert way.column.accuracy > 0.9
     told = {c.name for c in found.columns if c.tells and c.tells["way"].sure}
-    assert f"({leak})" in told
+    assert (f"({leak})" if leak in ("width", "bytes") else "(metadata)") in told
     assert found.gate is not None
     assert not found.gate.passed
+
+
+@pytest.mark.parametrize("hidden", ["several frames", "colours under transparency", "8 bits"])
+def test_pictures_that_hold_more_than_is_seen_are_refused(tmp_path: Path, hidden: str) -> None:
+    for number, image in enumerate(smooth()):
+        name, how = f"{number:03d}.png", {}
+        if number == 7 and hidden == "several frames":
+            name = "007.tiff"
+            how = {"save_all": True, "append_images": [Image.fromarray(image)]}
+        elif number == 7 and hidden == "8 bits":
+            image = np.full((SIDE, SIDE), 40_000, np.uint16)
+        elif number == 7:
+            image = np.dstack([image, np.full((SIDE, SIDE), 0, np.uint8)])
+        save(tmp_path / "released", name, image, **how)
+    with pytest.raises(UserError, match=f"1 of 300 images of .*{hidden}.*no attacker reads"):
+        audited_files(tmp_path)
+
+
+def test_records_whose_absence_reveals_a_class_are_refused() -> None:
+    """An anonymiser that fails on most people of one class leaves them out."""
+    faces = original().with_column("name", pa.array([f"face {i}" for i in range(N)]))
+    lost = (LABELS == 1) & (np.arange(N) % 3 > 0)
+    with pytest.raises(UserError, match="not in the release, and which ones reveals 'way'"):
+        refuse_telling_loss(faces, ~lost, ["way"])
+    refuse_telling_loss(faces, np.arange(N) % 3 > 0, ["way"])
 
 
 def test_equal_sizes_are_no_columns_to_attack(tmp_path: Path) -> None:
@@ -169,10 +214,10 @@ def test_contents_that_may_belong_to_other_names_prove_nothing() -> None:
     how = HOW | {"same_order": False, "id": "name", "fail_if": "way>floor+20"}
     found = withhold.audit(faces.with_column("name", names), shuffled, **how)
     assert found.attributes["way"].status == "blind"
-    assert "nothing shows that its records are compared with their own originals" in found.verdict
+    assert "nothing shows that records of the release are compared" in found.verdict
     assert found.gate is not None
     assert not found.gate.passed
-    assert "keep a column in the release that tells" in found.gate.failures[0]
+    assert "vouch for their order" in found.gate.failures[0]
     assert "cannot say whether this may leave" in render(found)
     right = Dataset.from_arrays(pictures, {"name": names})
     assert withhold.audit(faces.with_column("name", names), right, **how).verdict != found.verdict

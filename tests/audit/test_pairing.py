@@ -49,7 +49,7 @@ def test_shuffled_rows_are_put_right_by_an_id(ids, by):
     assert found.release.x[:, 0].tolist() == list(range(12))
     assert (found.release.x[:, 1] == 1).all()
     assert found.release.table["note"].equals(data.table["note"])
-    assert found.notes == ("records were in another order; matched by column 'key'",)
+    assert found.notes[0] == "records were in another order; matched by column 'key'"
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(2, 40))

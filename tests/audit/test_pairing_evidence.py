@@ -68,6 +68,13 @@ def test_ids_in_one_sequence_that_the_records_do_not_support_are_noted():
     order = np.random.default_rng(1).permutation(300)
     named = data.with_column("name", names)
     anew = Dataset.from_arrays(data.x[order], {"name": names}, name="release")
-    assert any("if it was rewritten" in n for n in pair(named, anew).notes)
+    found = pair(named, anew)
+    assert found.exchanged
+    assert any("equal the original of another record" in n for n in found.notes)
+    noisy = Dataset.from_arrays(data.x[order] + 0.1, {"name": names}, name="release")
+    assert any(
+        "no nearer to the originals with the same 'name'" in n for n in pair(named, noisy).notes
+    )
     right = Dataset.from_arrays(data.x + 0.1, {"name": names}, name="release")
-    assert not any("rewritten" in n for n in pair(named, right).notes)
+    assert not pair(named, right).notes
+    assert not pair(named, right).doubtful

@@ -21,6 +21,7 @@ from withhold.core.progress import Progress, Silent
 from withhold.media.attack_pixels import SIDE
 from withhold.records.arrays import as_pixels
 from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 
 class Audit(Evidence):
@@ -106,6 +107,7 @@ def audit(
             raise UserError(
                 f"audit takes datasets and arrays; read the file first: Dataset.read('{given}')"
             )
+    suppress = suppress if isinstance(suppress, str) else tuple(suppress)
     media = any(as_pixels(g) is not None or _is_media(g) for g in (original, release))
     if not isinstance(original, Dataset):
         original = _original(original, attributes, group)
@@ -124,6 +126,7 @@ def audit(
             extractor=extractor,
             settings=dict(extractor_settings or {}),
             side=pixels,
+            suppress=Roles.of(suppress or "-").suppress,
             progress=progress or Silent(),
         )
     elif extractor is not None:

@@ -13,6 +13,7 @@ from withhold.actions.audit import Audit, audit
 from withhold.actions.audit_media import AuditFiles, add_facts, add_pixels, features_for_audit
 from withhold.actions.request import DataOptions, Opening, Request
 from withhold.audit.audit_settings import AuditSettings
+from withhold.audit.lost_records import refuse_telling_loss
 from withhold.audit.pairing import matching
 from withhold.bundle.bundle import load_bundle
 from withhold.certificate.claims import Certificate
@@ -88,7 +89,7 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
         if made_here and not request.same_order and settings.id is None:
             settings = settings.over(id=_shared_names(before, after))
         if settings.id is not None:
-            before = _matched(before, after, settings.id, progress)
+            before = _matched(before, after, settings, progress)
         if settings.id == FILE and made_here and request.media.names is not None:
             # The names came from the list beside the release: they did not leave with it.
             after = _paired_by_name(before, after)
@@ -184,10 +185,16 @@ def _paired_by_name(before: Dataset, after: Dataset) -> Dataset:
     return released_rows(after.without([FILE]), np.array(rows, np.int64))
 
 
-def _matched(before: Dataset, after: Dataset, by: str, progress: Progress) -> Dataset:
+def _matched(
+    before: Dataset, after: Dataset, settings: AuditSettings, progress: Progress
+) -> Dataset:
     """The records of the original that are in the release."""
-    kept = matching(before, after, by)
+    assert settings.id is not None
+    kept = matching(before, after, settings.id)
     if len(kept) < len(before):
+        left = set(kept.table[settings.id].to_pylist())
+        there = np.array([value in left for value in before.table[settings.id].to_pylist()])
+        refuse_telling_loss(before, there, settings.suppress)
         progress.say(
             f"warning: {len(before) - len(kept):,} of {len(before):,} records of"
             f" {before.name} are not in {after.name}; only the others are audited"

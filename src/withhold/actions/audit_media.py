@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from withhold.audit.lost_records import refuse_telling_loss
 from withhold.audit.media_pairing import paired_features, refuse_other_media
 from withhold.core.errors import UserError
 from withhold.core.output_targets import make_folder
@@ -13,7 +17,7 @@ from withhold.core.progress import Progress
 from withhold.media.attack_pixels import check_side, with_pixels
 from withhold.media.extract_features import extract, plan
 from withhold.media.extraction_note import extracted_places
-from withhold.media.file_facts import file_facts, with_facts
+from withhold.media.file_facts import facts_of_release, with_facts
 from withhold.media.raw_views import MediaViews
 from withhold.media.to_file import extract_to
 from withhold.records.dataset import Dataset
@@ -88,7 +92,7 @@ def add_facts(release: Dataset, media: Collection | None, progress: Progress) ->
     """Features read from a file, with sizes and metadata of the released media as columns."""
     if media is None:
         return release
-    facts = file_facts(media, extracted_places(release, len(media)), progress=progress)
+    facts = facts_of_release(media, extracted_places(release, len(media)), progress=progress)
     return replace(release, table=with_facts(release.table, facts))
 
 
@@ -99,6 +103,7 @@ def features_in_memory(
     extractor: str | None,
     settings: dict[str, Any],
     side: int,
+    suppress: Sequence[str],
     progress: Progress,
 ) -> tuple[Dataset, Dataset | None]:
     """Features of media Datasets, and pixels of images. The release is extracted as its original.
@@ -125,7 +130,7 @@ def features_in_memory(
     if release is None:
         return before, None
     found, theirs = _extracted(release, progress, extractor=ours.extractor)
-    facts = file_facts(theirs.collection, theirs.places, progress=progress)
+    facts = facts_of_release(theirs.collection, theirs.places, progress=progress)
     found = replace(found, table=with_facts(found.table, facts))
     after = with_pixels(found, theirs.collection, theirs.places, side, progress=progress)
     listed = isinstance(release, ReleasedDataset)
@@ -137,6 +142,9 @@ def features_in_memory(
             )
     kept, after = paired_features(before, ours.places, release, after, theirs.places)
     if len(kept) < len(original):
+        there = np.zeros(len(original), bool)
+        there[ours.places[kept]] = True
+        refuse_telling_loss(original, there, suppress)
         progress.say(
             f"warning: {len(original) - len(kept):,} of {len(original):,} records of"
             f" {original.name} are not audited: they are not in the release, or cannot be used"

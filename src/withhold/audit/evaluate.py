@@ -234,9 +234,11 @@ def _figures(
                 wider=wider.of.get(q.name),
             )
             bar.advance()
-    doubtful = case.matched is not None and case.matched.doubtful
-    if doubtful and not any(a.readable for a in found.values()):
-        # Strangers share nothing, so had anything been read, the pairing would be right.
+    matched = case.matched
+    doubtful = matched is not None and matched.doubtful
+    # Strangers share little, so had anything been read, the pairing would be right.
+    unpaired = doubtful and not any(a.readable for a in found.values())
+    if unpaired or (matched is not None and matched.exchanged):
         found = {name: a.model_copy(update={"unpaired": True}) for name, a in found.items()}
     return found
 

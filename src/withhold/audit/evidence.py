@@ -235,8 +235,8 @@ class Evidence(Finding):
             )
         if any(a.unpaired for a in self.attributes.values()):
             return (
-                "no attribute is read from the release, and nothing shows that its records are"
-                " compared with their own originals, so this shows nothing"
+                "nothing shows that records of the release are compared with their own originals,"
+                " so the failure of the attackers shows nothing"
             )
         return (
             "the suppressed attributes are not distinguishable from the floor by the attackers"

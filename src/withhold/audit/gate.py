@@ -188,9 +188,9 @@ def _proves_nothing(condition: Condition, a: AttributeEvidence) -> bool:
 def _why_blind(name: str, a: AttributeEvidence, *, alone: bool) -> str:
     if a.unpaired:
         return (
-            "no attribute is read from the release, and nothing shows that its records are compared"
-            " with their own originals; keep a column in the release that tells, vouch for the"
-            f" order (--same-order), or gate on a certificate ('{name}@certificate>...')"
+            "nothing shows that records of the release are compared with their own originals; vouch"
+            " for their order (--same-order), or gate on a certificate"
+            f" ('{name}@certificate>...')"
         )
     if alone:
         return (

@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from withhold.audit.pairing_evidence import (
+    FEWEST,
+    are_exchanged,
     as_text,
     check_common,
     common_columns,
@@ -35,7 +37,8 @@ class PairedRelease:
     notes: tuple[str, ...]
     released: Dataset  # in the order of the file
     place: npt.NDArray[np.int64]  # (n,): the row of each record in `released`
-    doubtful: bool = False  # whether no column and no distance supports the pairing
+    doubtful: bool = False  # whether nobody vouches for the pairing, and no distance supports it
+    exchanged: bool = False  # whether records equal the originals of others
 
     def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> PairedRelease:
         """The same pairing for the rows `kept`; `original` has only these rows already."""
@@ -112,27 +115,36 @@ def pair(
     told = check_common(original, release, FILE if same_order and name is None else name)
     if numbers and not told and not vouched:
         refuse_row_numbers(original, release, str(name))
-    in_sequence = name is not None and not told and np.array_equal(order, np.arange(len(order)))
     found = PairedRelease(original, release, tuple(notes), released, order)
-    if in_sequence and found.same_space and not lie_nearer(original.x, release.x):
-        doubtful = not vouched
+    near = found.same_space and lie_nearer(original.x, release.x)
+    # Columns say which record a row is, and not whether its features are those of that record.
+    doubtful = not (near or vouched or listed is not None)
+    exchanged = False
+    if not vouched and listed is None and found.same_space:
+        exchanged = are_exchanged(original.x, release.x)
+    if exchanged:
         notes.append(
-            f"column '{name}' has the same sequence in both files, and records lie no nearer to"
-            " their own originals than to others: if it was rewritten, every figure of the release"
-            " is too low"
+            "many released records equal the original of another record: they are paired with the"
+            " wrong originals, or were exchanged, and every figure of the release is too low"
+        )
+    elif found.same_space and not near and (name is not None or told) and len(original) > FEWEST:
+        own = "their own originals" if name is None else f"the originals with the same '{name}'"
+        notes.append(
+            f"records lie no nearer to {own} than to others: if their features belong to other"
+            " records, every figure of the release is too low"
         )
     if listed is not None and not told and found.same_space:
         doubts = doubts_of_list(original, release, released)
         notes, doubtful = notes + doubts, bool(doubts)
     if name is None and not told and listed is None:
-        near = not found.same_space or lie_nearer(original.x, release.x)
-        if not near and same_order:
+        far = found.same_space and not near
+        if far and same_order:
             # If records are shuffled, attackers read nothing, and any release looks private.
             notes.append(
                 "the order is vouched for (--same-order), but records lie no nearer to their own"
                 " originals than to others: if it is wrong, every figure of the release is too low"
             )
-        elif not near:
+        elif far:
             raise UserError(
                 f"{original.name} and {release.name} share no column that identifies records, and"
                 " records lie no nearer to their own originals than to others: were the rows"
@@ -151,7 +163,7 @@ def pair(
         )
     if found.identical:
         notes.append("the release is the original: nothing was changed")
-    return PairedRelease(original, release, tuple(notes), released, order, doubtful)
+    return PairedRelease(original, release, tuple(notes), released, order, doubtful, exchanged)
 
 
 def _require(by: str, *both: Dataset) -> None:

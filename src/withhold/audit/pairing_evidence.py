@@ -21,6 +21,8 @@ from withhold.records.tables import RECORD
 from withhold.records.writers.row_list import features_digest
 from withhold.release.released_dataset import ReleasedDataset
 
+FEWEST = 16  # of so few records, `lie_nearer` can say nothing
+
 
 def refuse_other_original(original: Dataset, release: ReleasedDataset) -> None:
     """Refuse a list of rows made for another original, or for the same one in another order."""
@@ -168,6 +170,27 @@ def lie_nearer(original: npt.NDArray[np.float32], release: npt.NDArray[np.float3
     others = np.median(np.abs(one - np.roll(two, 1, axis=0)) / scale, axis=1)
     # By chance half of them do; require four standard deviations more.
     return bool((own < others).mean() > 0.5 + 2 / np.sqrt(len(rows)))
+
+
+def are_exchanged(original: npt.NDArray[np.float32], release: npt.NDArray[np.float32]) -> bool:
+    """Whether many released records equal the original of another record, and not their own.
+
+    Equal originals do not count, and neither do released records that occur twice: codes may be
+    records of somebody.
+    """
+    most = 200_000
+    place: dict[bytes, int] = {}
+    for row, values in enumerate(original[:most]):
+        key = values.tobytes()
+        place[key] = -1 if key in place else row
+    shown = np.random.default_rng(0).permutation(min(len(release), most))[:4000]
+    found: dict[int, int] = {}
+    for row in shown:
+        where = place.get(release[row].tobytes(), -1)
+        if where >= 0 and where != row:
+            found[where] = found.get(where, 0) + 1
+    once = sum(count == 1 for count in found.values())
+    return bool(once > max(0.05 * len(shown), 3))
 
 
 def as_text(data: Dataset, name: str) -> pa.Array:

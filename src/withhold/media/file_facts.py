@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from withhold.core.errors import UserError, listing
 from withhold.core.progress import Progress
 from withhold.core.safe_read import open_regular
+from withhold.media.beside_content import MOST, beside_content
 from withhold.media.decode.clips import MOST_PIXELS, opened_clip
 from withhold.media.decode.pictures import open_header
 from withhold.media.decode.sounds import sound_source
@@ -27,9 +29,7 @@ from withhold.records.readers import Collection, Selection
 from withhold.records.samples import BadMedia, Clip, Content, Kind, Picture, Sound
 
 Facts = dict[str, Any]
-_MOST_TEXT = 500  # letters of metadata that are read
-# Facts of a file that say nothing else than its format does, or that the pixels show.
-_PLAIN = {"jfif", "jfif_version", "jfif_unit", "jfif_density", "dpi", "compression", "transparency"}
+HIDDEN = "hidden"  # what a picture holds and no attacker sees
 
 
 def with_facts(columns: pa.Table, facts: pa.Table) -> pa.Table:
@@ -37,6 +37,21 @@ def with_facts(columns: pa.Table, facts: pa.Table) -> pa.Table:
     for name in facts.column_names:
         columns = columns.append_column(name, facts[name])
     return columns
+
+
+def facts_of_release(
+    media: Collection, places: npt.NDArray[np.int64], *, progress: Progress
+) -> pa.Table:
+    """As `file_facts`. Refuse pictures that hold more than what is seen: no attacker reads it."""
+    facts = file_facts(media, places, progress=progress)
+    if f"({HIDDEN})" not in facts.column_names:
+        return facts
+    hidden = facts[f"({HIDDEN})"].drop_null().to_pylist()
+    raise UserError(
+        f"{len(hidden):,} of {len(facts):,} images of {media.name} hold more than what is seen in"
+        f" them ({listing(sorted(set(hidden)))}), and no attacker reads that; release pictures of"
+        " one frame, 8 bits a colour and no transparency"
+    )
 
 
 def file_facts(media: Collection, places: npt.NDArray[np.int64], *, progress: Progress) -> pa.Table:
@@ -77,29 +92,49 @@ def _facts(content: Content | BadMedia, kind: Kind) -> Facts:
         size = file.seek(0, io.SEEK_END)
         file.seek(0)
         facts: Facts = {"bytes": size}
+        said: Mapping[Any, Any] = {}
         if kind == "image":
-            facts |= _of_picture(file)
+            found, said = _of_picture(file)
+            facts |= found
+            file.seek(0)
+        data = file.read(MOST)
     if kind == "sound":
-        facts |= _of_sound(content)
+        found, said = _of_sound(content)
+        facts |= found
     elif kind == "clip":
-        facts |= _of_clip(content)
-    return facts
+        found, said = _of_clip(content)
+        facts |= found
+    return facts | {"metadata": beside_content(data, said)}
 
 
-def _of_picture(file: BinaryIO) -> Facts:
+def _of_picture(file: BinaryIO) -> tuple[Facts, Mapping[Any, Any]]:
     with open_header(file) as image:
         width, height = image.size
-        said = {k: v for k, v in image.info.items() if k not in _PLAIN}
+        frames = getattr(image, "n_frames", 1)
+        said = dict(image.info) | {f"tag {k}": v for k, v in image.getexif().items()}
         return {
             "width": width,
             "height": height,
             "format": image.format,
             "colours": image.mode,
-            "metadata": _text(said),
-        }
+            HIDDEN: _hidden(image, frames),
+        }, said
 
 
-def _of_sound(content: Path | bytes) -> Facts:
+def _hidden(image: Any, frames: int) -> str:
+    """What a picture holds that nobody sees in it."""
+    if frames > 1:
+        return "several frames"
+    if image.mode == "F" or image.mode.startswith("I"):
+        return "more than 8 bits"
+    if image.has_transparency_data:
+        image.load()
+        if image.convert("RGBA").getextrema()[3][0] < 255:
+            return "colours under transparency"
+    return ""
+
+
+def _of_sound(content: Path | bytes) -> tuple[Facts, Mapping[Any, Any]]:
     sf = needed("soundfile", by="sound")
     with sf.SoundFile(sound_source(content)[0]) as file:
         return {
@@ -107,11 +142,10 @@ def _of_sound(content: Path | bytes) -> Facts:
             "rate": file.samplerate,
             "channels": file.channels,
             "format": f"{file.format} {file.subtype}",
-            "metadata": _text(file.copy_metadata()),
-        }
+        }, file.copy_metadata()
 
 
-def _of_clip(content: Path | bytes) -> Facts:
+def _of_clip(content: Path | bytes) -> tuple[Facts, Mapping[Any, Any]]:
     with opened_clip(content, MOST_PIXELS) as (_, container, stream):
         context = stream.codec_context
         return {
@@ -122,24 +156,12 @@ def _of_clip(content: Path | bytes) -> Facts:
             "rate": float(stream.average_rate or 0),
             "streams": len(container.streams),
             "format": f"{container.format.name} {context.name}",
-            "metadata": _text(container.metadata | stream.metadata),
-        }
+        }, container.metadata | stream.metadata
 
 
 def _size(pixels: Any) -> Facts:
     height, width = pixels.shape[:2]
     return {"width": width, "height": height}
-
-
-def _text(said: Mapping[Any, Any]) -> str:
-    """Metadata as text, its beginning; bytes as the letters that they hold."""
-    pairs = (f"{key}: {_word(said[key])}" for key in sorted(said, key=str))
-    return "; ".join(pairs)[:_MOST_TEXT]
-
-
-def _word(value: Any) -> str:
-    text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
-    return "".join(letter for letter in text if letter.isprintable())[:_MOST_TEXT]
 
 
 @contextmanager

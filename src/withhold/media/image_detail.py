@@ -13,7 +13,7 @@ from withhold.media.decode.pictures import resized
 from withhold.records.samples import ByteArray
 
 COLOURS = 3
-MAPS = 6  # the middle in three colours, mean and largest difference, lowest bits
+MAPS = 12  # the middle, strength and turns of each colour; the largest difference; two bits
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -29,19 +29,31 @@ def detail(pixels: ByteArray, small: ByteArray) -> ByteArray:
 
     The first three are the middle of the picture at its full size. The others divide the picture
     into side x side cells. Where r is the picture less its reduced form, enlarged again: the root
-    mean square of r in each cell, on a scale of logarithms; the largest |r|; and the share of
-    values that are odd.
+    mean square of r in each cell, on a scale of logarithms, and the mean of r with a sign that
+    changes from pixel to pixel, for each colour; the largest |r| of all colours; and how often the
+    two lowest bits are set.
     """
     height, width, side = *pixels.shape[:2], len(small)
-    lost = pixels.astype(np.float32) - resized(small, height, width)
-    rms = np.sqrt(_mean(np.square(lost).mean(axis=2), side))
-    largest = _by_cell(np.maximum, np.abs(lost).max(axis=2), side)
-    odd = _mean((pixels & 1).mean(axis=2, dtype=np.float32), side)
-    maps = [255 * np.log1p(rms) / np.log(256), largest, 255 * odd]
+    enlarged = resized(small, height, width)
+    sign = ((np.arange(height)[:, None] + np.arange(width)) % 2 * 2 - 1).astype(np.float32)
+    strengths, turns, largest = [], [], np.zeros((side, side), np.float32)
+    for colour in range(COLOURS):  # one by one, for the memory of a large picture
+        lost = pixels[..., colour].astype(np.float32)
+        lost -= enlarged[..., colour]
+        turns.append(128 + 4 * _mean(sign * lost, side))
+        np.abs(lost, out=lost)
+        largest = np.maximum(largest, _by_cell(np.maximum, lost, side))
+        np.square(lost, out=lost)
+        strengths.append(255 * np.log1p(np.sqrt(_mean(lost, side))) / np.log(256))
+    bits = [
+        255 * _mean((pixels & bit).astype(bool).mean(axis=2, dtype=np.float32), side)
+        for bit in (1, 2)
+    ]
+    maps = np.stack([*strengths, *turns, largest, *bits])
     return np.concatenate(
         [
             _middle(pixels, side).transpose(2, 0, 1),
-            np.rint(np.stack(maps)).clip(0, 255).astype(np.uint8),
+            np.rint(maps).clip(0, 255).astype(np.uint8),
         ]
     )
 
@@ -57,9 +69,11 @@ def _middle(pixels: ByteArray, side: int) -> ByteArray:
 
 def _mean(values: FloatArray, side: int) -> FloatArray:
     """The mean of each cell of values (h, w): (side, side)."""
-    found: FloatArray = _by_cell(np.add, values, side) / _by_cell(
-        np.add, np.ones_like(values), side
-    )
+    sizes = [
+        np.maximum(np.diff(np.arange(side + 1) * size // side), 1).astype(np.float32)
+        for size in values.shape
+    ]
+    found: FloatArray = _by_cell(np.add, values, side) / np.outer(*sizes)
     return found
 
 

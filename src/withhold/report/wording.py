@@ -227,8 +227,7 @@ def _compared(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
     elif a.unpaired:
         said.append(
             Markup(
-                "That shows nothing: no other attribute is read from the release either, and"
-                " records may have been compared with strangers."
+                "That shows nothing: records may have been compared with the originals of others."
             )
         )
     elif not alone:

@@ -164,9 +164,7 @@ def test_a_warm_start_keeps_what_it_was_given_where_training_makes_it_worse():
 
 def test_the_best_epoch_on_val_is_kept(monkeypatch):
     errors, measure = [], module._error
-    monkeypatch.setattr(
-        module, "_error", lambda *a: errors.append(measure(*a)) or errors[-1]
-    )
+    monkeypatch.setattr(module, "_error", lambda *a: errors.append(measure(*a)) or errors[-1])
     images, _ = bars(200)
     label = np.random.default_rng(0).integers(0, 2, 200)
     data = labelled(label, 200)

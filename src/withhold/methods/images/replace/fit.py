@@ -212,7 +212,7 @@ class Pictures:
             for number, values in enumerate(self.classes.values[:_SHOWN_CLASSES]):
                 label = torch.full((len(x),), number, device=device)
                 rows["to " + ", ".join(values)] = as_bytes(generator(x, z, label))
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         sheet = contact_sheet({label: list(images) for label, images in rows.items()})
         write_bytes(self.folder / f"epoch-{epoch:04d}.png", sheet)
 
