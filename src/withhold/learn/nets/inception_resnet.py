@@ -10,9 +10,10 @@ convolution P and a fixed s. The names of the parameters are those of the publis
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from withhold.learn.nets.inception_blocks import Branches, ConvNormRelu
 
 
 class InceptionResnetV1(nn.Module):
@@ -20,27 +21,31 @@ class InceptionResnetV1(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.conv2d_1a = _Conv(3, 32, 3, stride=2)
-        self.conv2d_2a = _Conv(32, 32, 3)
-        self.conv2d_2b = _Conv(32, 64, 3, padding=1)
+        self.conv2d_1a = ConvNormRelu(3, 32, 3, stride=2)
+        self.conv2d_2a = ConvNormRelu(32, 32, 3)
+        self.conv2d_2b = ConvNormRelu(32, 64, 3, padding=1)
         self.maxpool_3a = nn.MaxPool2d(3, stride=2)
-        self.conv2d_3b = _Conv(64, 80, 1)
-        self.conv2d_4a = _Conv(80, 192, 3)
-        self.conv2d_4b = _Conv(192, 256, 3, stride=2)
+        self.conv2d_3b = ConvNormRelu(64, 80, 1)
+        self.conv2d_4a = ConvNormRelu(80, 192, 3)
+        self.conv2d_4b = ConvNormRelu(192, 256, 3, stride=2)
         self.repeat_1 = nn.Sequential(*(_block_a() for _ in range(5)))
-        self.mixed_6a = _Branches(
-            _Conv(256, 384, 3, stride=2),
+        self.mixed_6a = Branches(
+            ConvNormRelu(256, 384, 3, stride=2),
             nn.Sequential(
-                _Conv(256, 192, 1), _Conv(192, 192, 3, padding=1), _Conv(192, 256, 3, stride=2)
+                ConvNormRelu(256, 192, 1),
+                ConvNormRelu(192, 192, 3, padding=1),
+                ConvNormRelu(192, 256, 3, stride=2),
             ),
             nn.MaxPool2d(3, stride=2),
         )
         self.repeat_2 = nn.Sequential(*(_block_b() for _ in range(10)))
-        self.mixed_7a = _Branches(
-            nn.Sequential(_Conv(896, 256, 1), _Conv(256, 384, 3, stride=2)),
-            nn.Sequential(_Conv(896, 256, 1), _Conv(256, 256, 3, stride=2)),
+        self.mixed_7a = Branches(
+            nn.Sequential(ConvNormRelu(896, 256, 1), ConvNormRelu(256, 384, 3, stride=2)),
+            nn.Sequential(ConvNormRelu(896, 256, 1), ConvNormRelu(256, 256, 3, stride=2)),
             nn.Sequential(
-                _Conv(896, 256, 1), _Conv(256, 256, 3, padding=1), _Conv(256, 256, 3, stride=2)
+                ConvNormRelu(896, 256, 1),
+                ConvNormRelu(256, 256, 3, padding=1),
+                ConvNormRelu(256, 256, 3, stride=2),
             ),
             nn.MaxPool2d(3, stride=2),
         )
@@ -60,40 +65,7 @@ class InceptionResnetV1(nn.Module):
         return functional.normalize(x, dim=1)
 
 
-class _Conv(nn.Module):
-    """Convolution, batch norm, relu."""
-
-    def __init__(
-        self,
-        inputs: int,
-        outputs: int,
-        size: int | tuple[int, int],
-        *,
-        stride: int = 1,
-        padding: int | tuple[int, int] = 0,
-    ) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(inputs, outputs, size, stride=stride, padding=padding, bias=False)
-        self.bn = nn.BatchNorm2d(outputs, eps=0.001)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.relu(self.bn(self.conv(x)), inplace=True)
-
-
-class _Branches(nn.Module):
-    """Several networks on one input, their channels side by side."""
-
-    def __init__(self, *branches: nn.Module) -> None:
-        super().__init__()
-        self.names = [f"branch{i}" for i in range(len(branches))]
-        for name, branch in zip(self.names, branches, strict=True):
-            self.add_module(name, branch)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.cat([getattr(self, name)(x) for name in self.names], dim=1)
-
-
-class _Residual(_Branches):
+class _Residual(Branches):
     """y = relu(x + s P [f1(x), f2(x), ...])."""
 
     def __init__(
@@ -112,26 +84,30 @@ def _block_a() -> _Residual:
     return _Residual(
         256,
         96,
-        _Conv(256, 32, 1),
-        nn.Sequential(_Conv(256, 32, 1), _Conv(32, 32, 3, padding=1)),
-        nn.Sequential(_Conv(256, 32, 1), _Conv(32, 32, 3, padding=1), _Conv(32, 32, 3, padding=1)),
+        ConvNormRelu(256, 32, 1),
+        nn.Sequential(ConvNormRelu(256, 32, 1), ConvNormRelu(32, 32, 3, padding=1)),
+        nn.Sequential(
+            ConvNormRelu(256, 32, 1),
+            ConvNormRelu(32, 32, 3, padding=1),
+            ConvNormRelu(32, 32, 3, padding=1),
+        ),
         scale=0.17,
     )
 
 
 def _block_b() -> _Residual:
     tall_and_wide = nn.Sequential(
-        _Conv(896, 128, 1),
-        _Conv(128, 128, (1, 7), padding=(0, 3)),
-        _Conv(128, 128, (7, 1), padding=(3, 0)),
+        ConvNormRelu(896, 128, 1),
+        ConvNormRelu(128, 128, (1, 7), padding=(0, 3)),
+        ConvNormRelu(128, 128, (7, 1), padding=(3, 0)),
     )
-    return _Residual(896, 256, _Conv(896, 128, 1), tall_and_wide, scale=0.1)
+    return _Residual(896, 256, ConvNormRelu(896, 128, 1), tall_and_wide, scale=0.1)
 
 
 def _block_c(*, scale: float, relu: bool = True) -> _Residual:
     tall_and_wide = nn.Sequential(
-        _Conv(1792, 192, 1),
-        _Conv(192, 192, (1, 3), padding=(0, 1)),
-        _Conv(192, 192, (3, 1), padding=(1, 0)),
+        ConvNormRelu(1792, 192, 1),
+        ConvNormRelu(192, 192, (1, 3), padding=(0, 1)),
+        ConvNormRelu(192, 192, (3, 1), padding=(1, 0)),
     )
-    return _Residual(1792, 384, _Conv(1792, 192, 1), tall_and_wide, scale=scale, relu=relu)
+    return _Residual(1792, 384, ConvNormRelu(1792, 192, 1), tall_and_wide, scale=scale, relu=relu)

@@ -13,52 +13,23 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from withhold.learn.nets.clip_resnet import ClipResNet
+from withhold.learn.nets.model_parts import scaled
+
 FEATURES = 512
 
 
-class R3D18Net(nn.Module):
-    """Stem and four stages of two blocks; `classes` None leaves the head `fc` out."""
+class R3D18Net(ClipResNet):
+    """Convolutions of 3 x 3 x 3; `classes` None leaves the head `fc` out."""
 
-    def __init__(self, classes: int | None = None) -> None:
-        super().__init__()
-        self.stem = nn.Sequential(
-            nn.Conv3d(3, 64, (3, 7, 7), stride=(1, 2, 2), padding=(1, 3, 3), bias=False),
-            nn.BatchNorm3d(64),
+    def __init__(self, classes: int | None = None, *, width: float = 1.0) -> None:
+        first = scaled(64, width)
+        stem = nn.Sequential(
+            nn.Conv3d(3, first, (3, 7, 7), stride=(1, 2, 2), padding=(1, 3, 3), bias=False),
+            nn.BatchNorm3d(first),
             nn.ReLU(inplace=True),
         )
-        self.layer1 = _stage(64, 64, stride=1)
-        self.layer2 = _stage(64, 128, stride=2)
-        self.layer3 = _stage(128, 256, stride=2)
-        self.layer4 = _stage(256, FEATURES, stride=2)
-        self.fc = nn.Linear(FEATURES, classes) if classes is not None else None
-
-    def forward(self, clips: Tensor) -> Tensor:
-        """(b, 3, t, h, w) to (b, 512), or to (b, classes)."""
-        x = self.stem(clips)
-        x = self.layer4(self.layer3(self.layer2(self.layer1(x)))).mean(dim=(2, 3, 4))
-        found: Tensor = x if self.fc is None else self.fc(x)
-        return found
-
-
-class BasicBlock(nn.Module):
-    """relu(x + conv2(conv1(x))), x brought to the new width and size where they change."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Sequential(
-            _convolution(inputs, outputs, stride), nn.BatchNorm3d(outputs), nn.ReLU(inplace=True)
-        )
-        self.conv2 = nn.Sequential(_convolution(outputs, outputs, 1), nn.BatchNorm3d(outputs))
-        self.downsample: nn.Sequential | None = None
-        if stride != 1 or inputs != outputs:
-            self.downsample = nn.Sequential(
-                nn.Conv3d(inputs, outputs, 1, stride=stride, bias=False), nn.BatchNorm3d(outputs)
-            )
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Feature maps to feature maps."""
-        beside = x if self.downsample is None else self.downsample(x)
-        return torch.relu_(self.conv2(self.conv1(x)) + beside)
+        super().__init__(stem, _convolution, classes, width)
 
 
 def random_r3d18(seed: int, classes: int | None = None) -> R3D18Net:
@@ -88,11 +59,7 @@ def empty_r3d18(classes: int | None = None) -> R3D18Net:
     return network.to_empty(device="cpu")
 
 
-def _stage(inputs: int, outputs: int, *, stride: int) -> nn.Sequential:
-    return nn.Sequential(BasicBlock(inputs, outputs, stride), BasicBlock(outputs, outputs, 1))
-
-
-def _convolution(inputs: int, outputs: int, stride: int) -> nn.Conv3d:
+def _convolution(inputs: int, outputs: int, _: int, stride: int) -> nn.Conv3d:
     return nn.Conv3d(inputs, outputs, 3, stride=stride, padding=1, bias=False)
 
 
