@@ -40,6 +40,14 @@ class Place:
             light=spread.around(1, 0.13, n),
         )
 
+    def part(self, which: slice) -> Place:
+        """Some of the draws."""
+        return Place(**{name: values[..., which] for name, values in vars(self).items()})
+
+    def repeated(self, times: int) -> Place:
+        """Every draw several times in a row: once for each frame of a clip."""
+        return Place(**{n: np.repeat(values, times, axis=-1) for n, values in vars(self).items()})
+
     def shine(self, canvas: Canvas) -> None:
         """Multiply all pixels by the light."""
         tilt = self.tilt[:, :, None, None]
