@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from withhold.datasets.worlds.canvas import Floats
 from withhold.datasets.worlds.moving_figures.attributes import VALUES
@@ -11,7 +12,9 @@ PERIOD = 0.5  # of the patterns, in half widths of the picture
 DARKER = 0.72  # the second shade, as a share of the first
 
 
-def draw_backgrounds(background: Floats, ground: Floats, offset: Floats, side: int) -> Floats:
+def draw_backgrounds(
+    background: npt.NDArray[np.int64], ground: Floats, offset: Floats, side: int
+) -> Floats:
     """Pixels (3, b, side, side) in 0..1.
 
     `background` (b,) has numbers into the values, `ground` (3, b) the lighter shade, and `offset`
@@ -30,25 +33,26 @@ def draw_backgrounds(background: Floats, ground: Floats, offset: Floats, side: i
 
 
 def _wave(name: str, x: Floats, y: Floats, centres: Floats) -> Floats:
-    """How much of the darker shade each pixel has, (b, side, side)."""
+    """How much of the darker shade each pixel has, (b, side, side); x and y are in radians."""
     if name == "plain":
-        return np.zeros_like(x * y)
-    if name == "floor":
-        line = 0.5 + 0.01 * y[:, :1]  # little above the feet
-        return _soft((centres[None, :, None] - line) * 8 + 0 * x)
+        return 0 * (x + y)
+    if name == "rows":
+        return _soft(3 * np.sin(y) + 0 * x)
+    if name == "columns":
+        return _soft(3 * np.sin(x) + 0 * y)
+    if name == "checks":
+        return _soft(6 * np.sin(x) * np.sin(y))
+    if name == "diagonals":
+        return _soft(3 * np.sin(x + y))
+    if name == "dots":
+        return _soft(3 * (np.sin(x) + np.sin(y) - 1))
     if name == "rings":
-        radius = np.hypot(x - x.mean(axis=2, keepdims=True), y - y.mean(axis=1, keepdims=True))
-        return _soft(3 * np.sin(radius))
-    waves = {
-        "rows": lambda: np.sin(y) + 0 * x,
-        "columns": lambda: np.sin(x) + 0 * y,
-        "checks": lambda: 2 * np.sin(x) * np.sin(y),
-        "diagonals": lambda: np.sin(x + y),
-        "dots": lambda: np.sin(x) + np.sin(y) - 1,
-    }
-    return _soft(3 * waves[name]())
+        middle = [values.mean(axis=axis, keepdims=True) for values, axis in ((x, 2), (y, 1))]
+        return _soft(3 * np.sin(np.hypot(x - middle[0], y - middle[1])))
+    # The floor begins a little above the feet.
+    return _soft(8 * (centres[None, :, None] - 0.5 - 0.01 * y[:, :1]) + 0 * x)
 
 
 def _soft(wave: Floats) -> Floats:
     """0 where the wave is low and 1 where it is high, with soft edges."""
-    return np.clip(wave + np.float32(0.5), 0, 1)
+    return np.asarray(np.clip(wave + np.float32(0.5), 0, 1), np.float32)

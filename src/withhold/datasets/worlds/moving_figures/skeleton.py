@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -28,9 +29,10 @@ PROPORTIONS: dict[str, tuple[float, float]] = {
 FEET = 0.88  # y of the feet of a figure that stands
 LIFT, CROUCH, WALK = 0.24, 0.42, 0.27  # greatest height of a jump, share of the leg, way to a side
 STRIDE = 0.09
-ARM = np.radians((15, 125))  # of the upper arm from hanging down, outwards
-ELBOW = np.radians((5, 110))
-TURN, LEAN = np.radians(65), np.radians(20)
+ARM = (math.radians(15), math.radians(125))  # of the upper arm from hanging down, outwards
+ELBOW = (math.radians(5), math.radians(110))
+TURN = (0.0, math.radians(68))  # to one side only: both look alike from the front
+LEAN = math.radians(20)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def make_skeleton(proportions: Mapping[str, Floats], phases: Floats) -> Skeleton
     """
     m = {name: values[:, None].astype(np.float64) for name, values in proportions.items()}
     phase = {name: phases[:, i] for i, name in enumerate(VALUES["action"])}
-    turn = TURN * np.sin(phase["turn"])
+    turn = _between(*TURN, phase["turn"])
     narrow = np.cos(turn)  # what points sideways looks shorter in a body that is turned
     lean = LEAN * np.sin(phase["lean"])
     # Uniform between both sides, at a steady pace.
