@@ -18,7 +18,7 @@ CLOTHES = colours(
     "cc2a2a", "ee7b1a", "f0d020", "2f9a3c", "28b5b0", "2c50c8", "8a3cb4", "1e1e22"
 )  # fmt: skip
 SKIN = colours("f6d3bd", "deb08a", "b07d55", "75503a")
-HAIR, HAT, EYE = colours("3a2a22"), colours("1b2a4a"), colours("2a1d1a")
+HAIR, HAT = colours("3a2a22"), colours("1b2a4a")
 
 
 @dataclass(frozen=True)
