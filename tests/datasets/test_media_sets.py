@@ -13,6 +13,7 @@ from made_media import make_media
 from withhold.core.errors import UserError
 from withhold.datasets.media_sets import FIXED, MEDIA, RECORD, public_media
 from withhold.datasets.worlds.drawn_faces import VALUES
+from withhold.datasets.worlds.moving_figures import VALUES as FIGURES
 from withhold.media.cutting import decode
 from withhold.media.extract_features import plan
 from withhold.records.readers import open_media
@@ -35,6 +36,7 @@ LABELS = {
     "cmufaces": {"person", "eyes"},
     "lsa64": {"sign", "signer"},
     "drawn-faces": {"person", *VALUES},
+    "moving-figures": {"person", *FIGURES},
     "adience": {"file", "identity", "age", "gender", "fold"},
     "celeba": {"file", "identity", "Smiling", "Male", "Eyeglasses"},
 }
@@ -113,12 +115,32 @@ def test_drawn_faces_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert ((found["gender"] == "female") == (found["lipstick"] == "yes")).all()
 
 
+def test_moving_figures_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WITHHOLD_DATA", raising=False)
+    settings = {
+        "side": 40, "frames": 12, "people": 5, "split_by": "person",
+        "correlation": {"build, hat": -1.0}, "shares": {"action": {"walk": 0.5, "jump": 0.5}},
+    }  # fmt: skip
+    file = public_media("moving-figures", tmp_path, most=40, settings=settings)
+    assert file.kind == "clip"
+    with np.load(file.path) as found:
+        assert found["X"].shape == (40, 12, 40, 40, 3)
+        assert {*found["action"].tolist()} == {"walk", "jump"}
+        assert ((found["build"] == "slim") == (found["hat"] == "yes")).all()
+        parts = {*zip(found["person"].tolist(), found["split"].tolist(), strict=True)}
+    assert len(parts) == 5
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
         ("drawn-faces", {"sides": 3}, "has no setting 'sides'; did you mean 'side'"),
         ("drawn-faces", {"side": 3}, "setting 'side' of media set 'drawn-faces': .*equal to 32"),
         ("drawn-faces", {"correlation": {"gender": 1}}, "'gender': name two attributes"),
+        ("moving-figures", {"frames": 4}, "setting 'frames' of media set 'moving-figures'"),
+        ("moving-figures", {"split_by": "clip"}, "setting 'split_by'.*'record' or 'person'"),
+        ("moving-figures", {"correlation": {"hat": 1}}, "'hat': name two .*such as build,hat"),
+        ("moving-figures", {"shares": {"hut": {"yes": 1}}}, "no attribute 'hut'"),
         ("utkface", {"side": 3}, "media set 'utkface' has no settings; leave out side"),
     ],
 )

@@ -21,6 +21,7 @@ from withhold.datasets.celeba import CelebaSet
 from withhold.datasets.drawn_faces_set import DrawnFacesSet
 from withhold.datasets.media_file import RECORD, MediaFile, some_records, write_npz, write_table
 from withhold.datasets.media_set import MediaSet
+from withhold.datasets.moving_figures_set import MovingFiguresSet
 from withhold.datasets.public import data_folder
 from withhold.datasets.utkface import face_labels
 from withhold.records.dataset import Dataset
@@ -110,6 +111,7 @@ FIXED: dict[str, Writer] = {
 # Sets with settings of their own.
 ADJUSTABLE: dict[str, type[MediaSet]] = {
     "drawn-faces": DrawnFacesSet,
+    "moving-figures": MovingFiguresSet,
     "celeba": CelebaSet,
     "adience": AdienceSet,
 }

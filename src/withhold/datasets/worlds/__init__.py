@@ -9,6 +9,7 @@ from withhold.datasets.worlds.gaussian import (
     two_attributes,
     xor,
 )
+from withhold.datasets.worlds.moving_figures import moving_figures
 from withhold.datasets.worlds.planted import PLANTED
 from withhold.datasets.worlds.voices import Voices, voices
 
@@ -20,6 +21,7 @@ __all__ = [
     "drawn_faces",
     "full_leak",
     "many_classes",
+    "moving_figures",
     "no_leak",
     "two_attributes",
     "voices",

@@ -7,28 +7,24 @@ a correlation is given, so how much one tells about another is known in closed f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from withhold.core.errors import UserError
-from withhold.datasets.worlds.drawn_faces.attributes import (
-    VALUES,
-    Correlation,
-    best_guess,
-    draw_codes,
-    joint,
-)
+from withhold.datasets.worlds.attribute_set import Correlation
+from withhold.datasets.worlds.drawn_faces.attributes import FACES, VALUES, best_guess
 from withhold.datasets.worlds.drawn_faces.people import faces_of
 from withhold.datasets.worlds.drawn_faces.portrait import Nuisance, draw_portraits
+from withhold.datasets.worlds.drawn_world import (
+    check_at_least,
+    check_range,
+    check_seed,
+    label_table,
+)
 from withhold.records.dataset import Dataset
 
 __all__ = ["VALUES", "Correlation", "best_guess", "drawn_faces"]
 
 BLOCK = 64  # images that are drawn together; more would leave the processor's cache
-_PARTS = ("train", "train", "train", "val", "test")
 
 
 def drawn_faces(
@@ -48,8 +44,7 @@ def drawn_faces(
     not depend on n.
     """
     _check(n, people, side, nuisance, seed)
-    correlation = correlation or {}
-    joint(correlation)  # refuse an impossible one before anything is drawn
+    attributes = FACES.distribution(correlation)
     shapes = faces_of(people, seed)
     images = np.empty((n, side, side, 3), np.uint8)
     drawn: dict[str, list[npt.NDArray[np.int64]]] = {}
@@ -57,33 +52,19 @@ def drawn_faces(
         # Always a whole block, so that a smaller n gives the same images.
         rng = np.random.default_rng((1, start, seed))
         person = rng.integers(0, people, BLOCK)
-        codes = draw_codes(BLOCK, correlation, rng)
+        codes = attributes.draw(BLOCK, rng)
         shape = {name: values[person] for name, values in shapes.items()}
         block = draw_portraits(codes, shape, Nuisance.draw(BLOCK, nuisance, rng), side, rng)
         images[start : start + BLOCK] = block[: n - start]
         for name, values in {"person": person, **codes}.items():
             drawn.setdefault(name, []).append(values)
     codes = {name: np.concatenate(values)[:n] for name, values in drawn.items()}
-    return Dataset.from_arrays(images, _labels(codes), name="drawn faces")
-
-
-def _labels(codes: Mapping[str, npt.NDArray[np.int64]]) -> pa.Table:
-    """The values by name, and the split."""
-    columns = {"person": [f"p{number:02d}" for number in codes["person"].tolist()]}
-    for name, values in VALUES.items():
-        columns[name] = np.asarray(values)[codes[name]].tolist()
-    columns["split"] = [_PARTS[i % len(_PARTS)] for i in range(len(codes["person"]))]
-    return pa.table(columns)
+    return Dataset.from_arrays(images, label_table(codes, VALUES), name="drawn faces")
 
 
 def _check(n: int, people: int, side: int, nuisance: float, seed: int) -> None:
-    if n < 1:
-        raise UserError(f"n must be at least 1, not {n}")
-    if people < 1:
-        raise UserError(f"people must be at least 1, not {people}")
-    if not 32 <= side <= 128:
-        raise UserError(f"side must be in 32..128 pixels, not {side}")
-    if not 0 <= nuisance <= 2:  # also refuses NaN
-        raise UserError(f"nuisance must be in 0..2, not {nuisance:g}")
-    if seed < 0:
-        raise UserError(f"seed must not be negative, not {seed}")
+    check_at_least("n", n, 1)
+    check_at_least("people", people, 1)
+    check_range("side", side, 32, 128, " pixels")
+    check_range("nuisance", nuisance, 0, 2)
+    check_seed(seed)

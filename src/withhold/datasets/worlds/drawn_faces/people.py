@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from withhold.datasets.worlds.drawn_world import draw_people
+
 Floats = npt.NDArray[np.float32]
 # Least and greatest value of each measure, in half widths of the picture.
 MEASURES: dict[str, tuple[float, float]] = {
@@ -28,14 +30,5 @@ MEASURES: dict[str, tuple[float, float]] = {
 
 
 def faces_of(people: int, seed: int) -> dict[str, Floats]:
-    """The measures of every person, (people,) each; the same for a number and a seed.
-
-    Measures are drawn uniformly. A person does not depend on how many there are.
-    """
-    drawn = np.stack(
-        [np.random.default_rng((2, p, seed)).random(len(MEASURES)) for p in range(people)]
-    )
-    return {
-        name: (low + (high - low) * drawn[:, i]).astype(np.float32)
-        for i, (name, (low, high)) in enumerate(MEASURES.items())
-    }
+    """The measures of every person, (people,) each; the same for a number and a seed."""
+    return draw_people(MEASURES, people, seed)

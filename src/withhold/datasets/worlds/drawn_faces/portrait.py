@@ -8,20 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from withhold.datasets.worlds.drawn_faces.attributes import VALUES, Codes
-from withhold.datasets.worlds.drawn_faces.canvas import ALL, Canvas, Floats
+from withhold.datasets.worlds.attribute_set import Codes
+from withhold.datasets.worlds.canvas import ALL, Canvas, Floats, colours
+from withhold.datasets.worlds.drawn_faces.attributes import VALUES
+from withhold.datasets.worlds.nuisance import Place, Spread
 
-
-def _colours(*rows: str) -> Floats:
-    """Hexadecimal colours as (3, k) in 0..1."""
-    return np.array([[*bytes.fromhex(row)] for row in rows], np.float32).T / np.float32(255)
-
-
-SKIN = _colours("f6d3bd", "deb08a", "b07d55", "75503a")
-HAIR = _colours("1c1a1b", "4d2c17", "e6c068", "b4451e", "b9bcc2")
-BROWN, BLUE = _colours("54331b"), _colours("4f86b5")
-WHITE, DARK, FRAME = _colours("fbf9f4"), _colours("2a1d1a"), _colours("1d2433")
-LIPSTICK, MOUTH, BLUSH = _colours("c4163c"), _colours("7a2f2c"), _colours("e0706a")
+SKIN = colours("f6d3bd", "deb08a", "b07d55", "75503a")
+HAIR = colours("1c1a1b", "4d2c17", "e6c068", "b4451e", "b9bcc2")
+BROWN, BLUE = colours("54331b"), colours("4f86b5")
+WHITE, DARK, FRAME = colours("fbf9f4"), colours("2a1d1a"), colours("1d2433")
+LIPSTICK, MOUTH, BLUSH = colours("c4163c"), colours("7a2f2c"), colours("e0706a")
 TURN = 0.15  # how far the features move in a face that is turned to the side
 
 
@@ -29,10 +25,7 @@ TURN = 0.15  # how far the features move in a face that is turned to the side
 class Nuisance:
     """What differs from image to image and is no attribute; one value, or column, for each."""
 
-    shift: Floats  # (2, b)
-    scale: Floats  # (b,)
-    tilt: Floats  # (2, b), how much brighter the right, and the bottom, is
-    light: Floats  # (b,), factor on all pixels
+    place: Place
     ground: Floats  # (3, b), colour of the background
     shirt: Floats  # (3, b)
     grain: float  # deviation of the noise of pixels
@@ -40,18 +33,11 @@ class Nuisance:
     @classmethod
     def draw(cls, n: int, amount: float, rng: np.random.Generator) -> Nuisance:
         """n draws. `amount` 0 gives every image the same light, place and background."""
-
-        def around(middle: float, spread: float, *shape: int) -> Floats:
-            values = middle + amount * spread * rng.uniform(-1, 1, shape)
-            return values.astype(np.float32)
-
+        spread = Spread(amount, rng)
         return cls(
-            shift=around(0, 0.07, 2, n),
-            scale=around(1, 0.05, n),
-            tilt=around(0, 0.16, 2, n),
-            light=around(1, 0.13, n),
-            ground=around(0.72, 0.14, n) + around(0, 0.10, 3, n),
-            shirt=around(0.42, 0.15, n) + around(0, 0.20, 3, n),
+            place=Place.draw(n, spread),
+            ground=spread.around(0.72, 0.14, n) + spread.around(0, 0.10, 3, n),
+            shirt=spread.around(0.42, 0.15, n) + spread.around(0, 0.20, 3, n),
             grain=0.02 * amount,
         )
 
@@ -66,7 +52,7 @@ def draw_portraits(
     """Images (b, side, side, 3). `shape` has the measures of the person in each, (b,)."""
     m = {name: values[:, None, None] for name, values in shape.items()}
     face = _Face(codes, m)
-    canvas = Canvas(side, nuisance.shift, nuisance.scale)
+    canvas = Canvas(side, nuisance.place.shift, nuisance.place.scale)
     canvas.pixels[:] = nuisance.ground[:, :, None, None]
     _back_hair(canvas, face)
     _body(canvas, face, nuisance.shirt)
@@ -76,8 +62,7 @@ def draw_portraits(
     _eyes(canvas, face)
     _glasses(canvas, face)
     _front_hair(canvas, face)
-    slope = nuisance.tilt[0][:, None, None] * canvas.x + nuisance.tilt[1][:, None, None] * canvas.y
-    canvas.pixels *= nuisance.light[:, None, None] * (1 + slope)
+    nuisance.place.shine(canvas)
     if nuisance.grain:
         noise = rng.standard_normal(canvas.pixels.shape, np.float32)
         canvas.pixels += np.float32(nuisance.grain) * noise

@@ -16,6 +16,11 @@ Box = tuple[float, float, float, float]
 ALL: Box = (-9.0, 9.0, -9.0, 9.0)
 
 
+def colours(*rows: str) -> Floats:
+    """Hexadecimal colours as (3, k) in 0..1."""
+    return np.array([[*bytes.fromhex(row)] for row in rows], np.float32).T / np.float32(255)
+
+
 class Canvas:
     """b square images. Coordinates run from -1 (left, top) to 1; pixels are (3, b, side, side).
 
