@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from withhold.learn.nets.model_parts import is_small, scaled, score_head
+from withhold.learn.nets.resnet import Pointwise
 
 _BLOCKS = {
     18: (2, 2, 2, 2),
@@ -82,7 +83,7 @@ class ResidualBlock(nn.Module):
         self.downsample = nn.Sequential()
         if stride != 1 or inputs != outputs:
             self.downsample = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride=stride, bias=False), nn.BatchNorm2d(outputs)
+                Pointwise(inputs, outputs, 1, stride=stride, bias=False), nn.BatchNorm2d(outputs)
             )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -107,7 +108,7 @@ class PreactivatedBlock(nn.Module):
             self.add_module(f"conv{number}", layer)
         self.downsample: nn.Conv2d | None = None
         if stride != 1 or inputs != outputs:
-            self.downsample = nn.Conv2d(inputs, outputs, 1, stride=stride, bias=False)
+            self.downsample = Pointwise(inputs, outputs, 1, stride=stride, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Feature maps to feature maps."""
