@@ -19,6 +19,7 @@ def contact_sheet(rows: Mapping[str, Sequence[ByteArray | None]], side: int = SI
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.load_default(14)
+    rows = {label.replace("ε", "eps"): images for label, images in rows.items()}  # not in the font
     text = 3 * MARGIN + max(math.ceil(font.getlength(label)) for label in rows)
     step = side + MARGIN
     columns = max(len(images) for images in rows.values())
