@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import index
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -237,7 +238,8 @@ def _read(request: FitRequest, progress: Progress) -> Dataset:
         if request.data.is_dir():
             raise UserError(
                 f"{request.data} is a folder of media, and method '{request.method}' takes"
-                f" features; make them with: withhold extract {request.data} -o DATA.parquet"
+                f" features; make them with: withhold extract {quote(str(request.data))} -o"
+                " DATA.parquet"
             )
         return request.reading.read(request.data, progress)
     media = open_as(request.data, [k for k in KINDS if k in kinds], **request.opening.given())

@@ -99,6 +99,8 @@ class Bundle:
 
     def directed(self, to: Mapping[str, str] | None) -> Bundle:
         """The same bundle with the new classes of replaced attributes chosen."""
+        if to is not None and not isinstance(to, Mapping):
+            raise UserError(f"to={to!r}: give a new class by attribute, such as {{'gender': 'f'}}")
         return replace(self, modifier=self.modifier.directed(to)) if to else self
 
     def release(

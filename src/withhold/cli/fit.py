@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -136,7 +137,8 @@ def fit(
         if bundle.kind != "features":
             what = f"for {bundle.input['records']:,} {bundle.kind}s"
         typer.echo(
-            f"{output}: {method} {what}; next: withhold transform {output} {data} -o RELEASE"
+            f"{output}: {method} {what}; next: withhold transform {quote(str(output))}"
+            f" {quote(str(data))} -o RELEASE"
         )
         typer.echo(wrapped(_stays_here(output), sys.stdout))
 

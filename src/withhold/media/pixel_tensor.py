@@ -20,7 +20,7 @@ def pixel_tensor(
 ) -> tuple[Dataset, torch.Tensor]:
     """The images of `data`, each resized to `side` by `side` pixels: (n, 3, side, side) uint8.
 
-    Images that cannot be decoded are left out and named; the dataset returned has the others.
+    Images that cannot be used are left out and named; the dataset returned has the others.
     """
     return image_tensor(
         data, (3, side, side), lambda x: resized(x, side, side).transpose(2, 0, 1), progress
@@ -58,7 +58,7 @@ def image_tensor(
     if not good:
         raise UserError(f"no image of {data.name} can be decoded: {bad[0]}")
     progress.say(
-        f"warning: {len(bad):,} of {len(data):,} images cannot be decoded and are left out of the"
+        f"warning: {len(bad):,} of {len(data):,} images cannot be used and are left out of the"
         f" training: {listing(bad)}"
     )
     return data.rows(np.array(good)), pixels[: len(good)]

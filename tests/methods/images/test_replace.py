@@ -305,7 +305,7 @@ def test_one_corrupt_image_is_left_out_and_named(tmp_path: Path) -> None:
     said = Recorder()
     data = Dataset.read(tmp_path, pattern="{split}_{secret}_*.png")
     withhold.fit(data, "secret", method="gap", config=SMALL, progress=said)
-    assert "1 of 42 images cannot be decoded and are left out of the training" in said.text
+    assert "1 of 42 images cannot be used and are left out of the training" in said.text
     assert "train_s1_99.png" in said.text
 
 

@@ -33,7 +33,14 @@ def open_media(
     Unless `allow_outside`, a table may only name files below its own folder, and links that lead
     out of a folder are skipped and listed.
     """
+    if not isinstance(path, str | Path):
+        raise UserError(
+            f"media are read from files, not from a {type(path).__name__}: write the table to a CSV"
+            " or Parquet file beside them, and name that file"
+        )
     path = Path(path)
+    if pattern is not None or names is not None:
+        _require_there(path)
     if path.is_dir():
         if column is not None:
             raise UserError(f"{path} is a folder and has no column '{column}'; leave out --column")
@@ -44,10 +51,7 @@ def open_media(
         raise UserError(f"--names is for a folder of files; {path} is not a folder")
     if pattern is not None:
         raise UserError(f"--pattern reads file names in a folder; {path} is not a folder")
-    if not path.exists() and not path.is_symlink():
-        near = path.parent.iterdir() if path.parent.is_dir() else ()
-        hint = did_you_mean(path.name, [p.name for p in near])
-        raise UserError(f"no such file or folder: {path}{hint}")
+    _require_there(path)
     if kind_of(path.name) is not None:
         raise UserError(
             f"{path} is one file of media; name its folder, or a table (Parquet, CSV) of paths"
@@ -55,6 +59,13 @@ def open_media(
     if path.suffix.lower() == ".npz":
         return PixelArrays.read(path, kind, column=column)
     return MediaTable.read(path, kind, column=column, rate=rate, allow_outside=allow_outside)
+
+
+def _require_there(path: Path) -> None:
+    if not path.exists() and not path.is_symlink():
+        near = path.parent.iterdir() if path.parent.is_dir() else ()
+        hint = did_you_mean(path.name, [p.name for p in near])
+        raise UserError(f"no such file or folder: {path}{hint}")
 
 
 def kind_of_folder(path: str | Path) -> Kind:
