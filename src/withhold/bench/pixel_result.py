@@ -138,7 +138,8 @@ def draw_tradeoff(result: PixelResult) -> str:
     for row in result.rows:
         curves.setdefault(row.curve, []).append(row)
     panels = []
-    for how, name in (("utility_fixed", "utility, fixed"), ("utility_retrained", "retrained")):
+    useful = " and ".join(result.useful)
+    for how, name in (("utility_fixed", "fixed"), ("utility_retrained", "retrained")):
         drawn = tuple(
             Curve(
                 curve,
@@ -156,7 +157,7 @@ def draw_tradeoff(result: PixelResult) -> str:
             for curve, rows in curves.items()
         )
         guess = float(np.mean([result.guess[n] for n in result.useful]))
-        panels.append(Panel(name, drawn, guess))
+        panels.append(Panel(f"{useful} ({name})", drawn, guess))
     first = next((r for r in result.rows if r.method == "identity"), None)
     return draw_figure(
         panels,
