@@ -8,6 +8,7 @@ import pytest
 
 from withhold.actions.fit import fit_bundle
 from withhold.audit.pairing import pair
+from withhold.audit.pairing_evidence import are_exchanged
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
@@ -78,3 +79,16 @@ def test_ids_in_one_sequence_that_the_records_do_not_support_are_noted():
     right = Dataset.from_arrays(data.x + 0.1, {"name": names}, name="release")
     assert not pair(named, right).notes
     assert not pair(named, right).doubtful
+
+
+def test_records_are_exchanged_only_where_they_are_those_of_others():
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((200, 3)).astype(np.float32)
+    order = rng.permutation(200)
+    assert are_exchanged(x, x[order])
+    assert are_exchanged(x, np.where(np.arange(200)[:, None] < 60, x[order], 0 * x))
+    assert not are_exchanged(x, x)
+    assert not are_exchanged(x, x[order] + 1)
+    assert not are_exchanged(x, x[rng.integers(0, 20, 200)])  # 20 records as codes
+    twice = np.repeat(x[:100], 2, axis=0)
+    assert not are_exchanged(twice, twice[order])  # nobody can tell whose they are

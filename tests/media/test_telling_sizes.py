@@ -10,6 +10,7 @@ import withhold
 from support import key_of
 from withhold import Dataset
 from withhold.core.progress import Silent
+from withhold.media.file_facts import HIDDEN, facts_of
 from withhold.records.readers import Samples
 from withhold.records.samples import Picture, Sample, Sound
 
@@ -67,3 +68,8 @@ def test_a_release_warns_too() -> None:
     bundle = withhold.fit(data, "gender", method="blur", key=key_of(0))
     bundle.release(data, progress=told)
     assert any("the width of the images reveals 'gender'" in line for line in told.said)
+
+
+def test_an_image_whose_header_cannot_be_read_counts_as_hidden_content() -> None:
+    assert HIDDEN in facts_of(b"not an image", "image")
+    assert facts_of(b"not a sound", "sound") == {}

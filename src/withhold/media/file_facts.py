@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -69,11 +69,11 @@ def file_facts(media: Collection, places: npt.NDArray[np.int64], *, progress: Pr
 
 
 def facts_of(content: Content | BadMedia, kind: Kind) -> Facts:
-    """The facts of one medium; none if it cannot be opened."""
+    """The facts of one medium; none of a sound or clip that cannot be opened."""
     try:
         return {k: v for k, v in _facts(content, kind).items() if v not in (None, "")}
     except Exception:  # a damaged header may make a reader raise anything
-        return {}
+        return {HIDDEN: "a header that cannot be read"} if kind == "image" else {}
 
 
 def _facts(content: Content | BadMedia, kind: Kind) -> Facts:
@@ -111,7 +111,9 @@ def _of_picture(file: BinaryIO) -> tuple[Facts, Mapping[Any, Any]]:
     with open_header(file) as image:
         width, height = image.size
         frames = getattr(image, "n_frames", 1)
-        said = dict(image.info) | {f"tag {k}": v for k, v in image.getexif().items()}
+        said = dict(image.info)
+        with suppress(Exception):  # damaged EXIF; its bytes are listed with the file's parts
+            said |= {f"tag {k}": v for k, v in image.getexif().items()}
         return {
             "width": width,
             "height": height,
