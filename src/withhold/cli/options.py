@@ -16,9 +16,15 @@ from withhold.core.progress import Bars, Lines, Progress, Silent
 if TYPE_CHECKING:
     from withhold.actions.request import DataOptions
 
-Data = Annotated[Path, typer.Argument(help="Dataset: Parquet, CSV or npz.", metavar="DATA")]
+Data = Annotated[
+    Path,
+    typer.Argument(help="Dataset: Parquet, CSV, TSV, JSON Lines, Excel or npz.", metavar="DATA"),
+]
 DataOrMedia = Annotated[
-    Path, typer.Argument(help="Dataset (Parquet, CSV, npz), or media.", metavar="DATA")
+    Path,
+    typer.Argument(
+        help="Dataset (Parquet, CSV, TSV, JSON Lines, Excel, npz), or media.", metavar="DATA"
+    ),
 ]
 Features = Annotated[
     str,

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import datetime as dt
 import gzip
+import tracemalloc
 
 import pyarrow as pa
 import pytest
@@ -145,3 +147,47 @@ def test_fields_may_be_separated_by_other_signs(tmp_path, sign):
     path.write_text("\n".join(sign.join(row) for row in rows) + "\n")
     table = pa.Table.from_batches(list(open_source(path).batches()))
     assert table.to_pydict() == {"a": [1, 2], "b, c; d": ["x, y; z", "w"], "e": [2.5, None]}
+
+
+def test_a_ragged_row_names_the_guessed_delimiter_and_the_way_out(tmp_path):
+    message = said(tmp_path, "a;b\n1;2;3\n")
+    assert "if fields are not separated by semicolons, say which, e.g. delimiter=','" in message
+    path = tmp_path / "t.csv"
+    with pytest.raises(UserError, match=r"in quotes$"):
+        open_source(path, delimiter=";")  # nothing was guessed
+
+
+def test_an_open_quote_is_named_by_its_line(tmp_path):
+    rows = "3,4\n" * 1000
+    message = said(tmp_path, "a,b\n" + rows + '5,"6\n' + rows * 600)
+    assert "a line of more than 1 MiB from line 1002 on; is a quote left open?" in message
+
+
+def test_a_broken_line_near_the_end_is_found_in_memory_that_does_not_grow(tmp_path):
+    path = tmp_path / "t.csv"
+    block = b"".join(b"%d,some text of a record\n" % i for i in range(1000))
+    peaks = []
+    for blocks in (50, 200):
+        path.write_bytes(b"a,b\n" + block * blocks + b"1,2,3\n" + block)
+        tracemalloc.start()
+        with pytest.raises(
+            UserError, match=f"line {blocks}002 has 3 fields where the header has 2"
+        ):
+            open_source(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 5e5  # the second file is 3.9 MB larger
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".tsv.gz"])
+@pytest.mark.parametrize("sign", [None, ",", ";", "\t", "|", " ", ":", "^", "~", "-", "."])
+def test_a_delimiter_is_kept(tmp_path, suffix, sign, write, wide_table):
+    """A number or a time may contain the delimiter."""
+    at = pa.array([dt.datetime(2024, 1, 2, 3, 4, 5)] * len(wide_table), pa.timestamp("s"))
+    table = wide_table.append_column("at", at)
+    path = write(table, tmp_path / f"t{suffix}", delimiter=sign)
+    source = open_source(path, delimiter=sign)
+    assert source.delimiter == (sign or ("\t" if "tsv" in suffix else ","))
+    got = pa.Table.from_batches(list(source.batches()))
+    assert got.select(wide_table.column_names).equals(wide_table)
+    assert got["at"].to_pylist() == ["2024-01-02 03:04:05"] * len(table)

@@ -211,7 +211,9 @@ def test_gzip_that_is_cut_short(tmp_path):
     assert "a.csv.gz" in said(path)
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".csv.gz", ".npz"])
+@pytest.mark.parametrize(
+    "suffix", [".parquet", ".csv", ".csv.gz", ".npz", ".jsonl", ".jsonl.gz", ".xlsx"]
+)
 def test_devices_and_pipes(tmp_path, suffix):
     device, pipe = tmp_path / f"d{suffix}", tmp_path / f"p{suffix}"
     device.symlink_to("/dev/zero")

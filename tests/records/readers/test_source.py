@@ -10,7 +10,10 @@ from withhold.core.errors import UserError
 from withhold.records.readers import open_source
 from withhold.records.readers.source import rebatch
 
-SUFFIXES = [".parquet", ".pq", ".csv", ".csv.gz", ".npz"]
+SUFFIXES = [
+    *(".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".npz"),
+    *(".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".xlsx"),
+]
 
 
 def said(data, **options) -> str:
@@ -57,7 +60,9 @@ class TestMistakes:
 
     def test_no_rows(self, tmp_path, suffix, write):
         table = pa.table({"a": pa.array([], pa.float32())})
-        assert "has no rows" in said(write(table, tmp_path / f"n{suffix}"))
+        # JSON Lines has no header, so a file without rows has no bytes.
+        told = "is empty (0 bytes)" if suffix in (".jsonl", ".ndjson") else "has no rows"
+        assert told in said(write(table, tmp_path / f"n{suffix}"))
 
     def test_unknown_column(self, tmp_path, suffix, write, wide_table):
         message = said(write(wide_table, tmp_path / f"n{suffix}"), columns=["speker"])
@@ -74,8 +79,21 @@ def test_permission_for_real(tmp_path):
 
 
 def test_unknown_suffix(tmp_path):
-    message = said(tmp_path / "voices.xlsx")
-    assert ".csv, .csv.gz, .npz, .parquet, .pq" in message
+    message = said(tmp_path / "voices.feather")
+    every = ", ".join(sorted(SUFFIXES))
+    assert message.endswith(f"voices.feather: the name must end in one of {every}")
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("a.xls", "save the workbook as .xlsx"),
+        ("a.JSON", "write one object per line and name it .jsonl"),
+        ("a.txt", "name it .csv"),
+    ],
+)
+def test_a_suffix_of_a_known_format_has_a_way_out(tmp_path, name, way_out):
+    assert way_out in said(tmp_path / name)
 
 
 @pytest.mark.parametrize("data", [[1, 2], 3, None, {"a": [1]}])

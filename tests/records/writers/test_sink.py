@@ -13,7 +13,10 @@ from withhold.core.errors import UserError
 from withhold.core.output_targets import same_file
 from withhold.records.writers import open_sink
 
-SUFFIXES = [".parquet", ".pq", ".csv", ".csv.gz", ".npz"]
+SUFFIXES = [
+    *(".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".npz"),
+    *(".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".xlsx"),
+]
 SMALL = pa.table({"a": [1.5, 2.5], "b": ["u", "v"]})
 
 
@@ -26,7 +29,7 @@ def said(path, schema=SMALL.schema) -> str:
 
 class TestMistakes:
     def test_unknown_suffix(self, tmp_path):
-        assert ".csv, .csv.gz, .npz, .parquet, .pq" in said(tmp_path / "out.json")
+        assert ", ".join(sorted(SUFFIXES)) in said(tmp_path / "out.json")
 
     def test_missing_folder(self, tmp_path):
         assert f"there is no folder {tmp_path / 'no'}" in said(tmp_path / "no" / "out.csv")
@@ -123,9 +126,10 @@ def test_bytes_do_not_depend_on_the_process(tmp_path):
         "import sys, pyarrow as pa\n"
         "from withhold.records.writers import open_sink\n"
         "t = pa.table({'x': pa.array([[1., 2.]], pa.list_(pa.float32(), 2)), 's': ['a']})\n"
-        "for name in ('a.parquet', 'a.npz'):\n"
-        "    with open_sink(sys.argv[1] + '/' + name, t.schema) as sink:\n"
-        "        sink.write(t.to_batches()[0])\n"
+        "for name in ('a.parquet', 'a.npz', 'a.jsonl.gz', 'b.xlsx'):\n"
+        "    u = t.drop_columns(['x']) if name[0] == 'b' else t\n"
+        "    with open_sink(sys.argv[1] + '/' + name, u.schema) as sink:\n"
+        "        sink.write(u.to_batches()[0])\n"
     )
     contents = []
     for seed in "12":

@@ -4,7 +4,13 @@ Nothing here knows what an attribute is; `withhold.records.dataset` gives column
 """
 
 # These imports register the formats under their suffixes.
-from withhold.records.readers import csv_source, npz_source, parquet_source  # noqa: F401
+from withhold.records.readers import (  # noqa: F401
+    csv_source,
+    excel_source,
+    json_lines_source,
+    npz_source,
+    parquet_source,
+)
 from withhold.records.readers.collection import Collection, Item, Relabelled, Samples, Selection
 from withhold.records.readers.feature_layout import FeatureLayout
 from withhold.records.readers.load_features import load_features

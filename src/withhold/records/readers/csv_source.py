@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import csv as lines
-import gzip
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from withhold.core.errors import UserError
-from withhold.core.safe_read import open_regular
+from withhold.records.readers.csv_faults import endless_line, ragged_line
+from withhold.records.readers.delimiter import (
+    checked_delimiter,
+    delimiter_words,
+    guess_delimiter,
+    set_delimiter,
+)
 from withhold.records.readers.source import Source, check_table, one_line, reads
+from withhold.records.readers.text_file import first_bytes, not_utf8
 from withhold.records.readers.unpacked import check_unpacked, check_width
 
-_MISSING = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "?"]
+MISSING = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "?"]
 # Files with `a, b` have a space before the missing marker, too (UCI Adult: ` ?`).
-_NULLS = _MISSING + [f" {word}" for word in _MISSING]
+_NULLS = MISSING + [f" {word}" for word in MISSING]
 _TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
 _BLOCK_BYTES = 2**20
-_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-_DELIMITERS = tuple(_WORDS)
 
 
-@reads(".csv", ".csv.gz")
+@reads(".csv", ".csv.gz", ".tsv", ".tsv.gz")
 class CsvSource(Source):
     """Streams a CSV file with a header line, in UTF-8.
 
-    Fields are separated by commas, semicolons, tabs or bars: the one that gives the header most
-    fields.
+    `delimiter` separates the fields. If it is None, a `.tsv` with a tab in its header has tabs, and
+    for any other file it is guessed from the first lines (`guess_delimiter`).
 
     Arrow infers types from the first block alone and fails on the first later value that does
     not fit. So opening reads the file once as text to infer each column's type (integer, else
@@ -48,10 +50,11 @@ class CsvSource(Source):
 
     by_column = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, delimiter: str | None = None) -> None:
         self.path = path
         self.name = path.name
-        self.delimiter = ","
+        self.delimiter = "," if delimiter is None else checked_delimiter(delimiter)
+        self._guess = delimiter is None
         types, rows = self._survey()
         self.schema = pa.schema(list(types.items()))
         self.num_rows = rows
@@ -74,7 +77,7 @@ class CsvSource(Source):
 
     def _header(self) -> list[str]:
         try:
-            self._check_first_line()
+            self._look_at_first_lines()
             with pacsv.open_csv(self.path, **self._options()) as reader:
                 names: list[str] = reader.schema.names
         except (pa.ArrowException, OSError, UnicodeError, EOFError, zlib.error) as error:
@@ -82,17 +85,17 @@ class CsvSource(Source):
         check_table(self.name, reader.schema, None)
         return names
 
-    def _check_first_line(self) -> None:
-        """Refuse an implausible header line: Arrow would allocate gigabytes for it."""
-        with open_regular(self.path) as raw:
-            packed = self.name.lower().endswith(".gz")
-            file = gzip.GzipFile(fileobj=raw) if packed else raw
-            line = file.read(_BLOCK_BYTES).partition(b"\n")[0]
-        check_width(self.name, 1 + max(line.count(d.encode()) for d in _DELIMITERS))
-        header = line.decode("utf-8", "replace")
-        with suppress(lines.Error):  # a header too long for this reader: use commas
-            fields = {d: len(next(lines.reader([header], delimiter=d), ())) for d in _DELIMITERS}
-            self.delimiter = max(_DELIMITERS, key=lambda d: fields[d])
+    def _look_at_first_lines(self) -> None:
+        """Choose the delimiter. Refuse an implausible header: Arrow would allocate gigabytes."""
+        head = first_bytes(self.path, _BLOCK_BYTES)
+        line = head.partition(b"\n")[0]
+        if self._guess:
+            whole = len(head) < _BLOCK_BYTES
+            sample = head.decode("utf-8-sig", "replace")
+            is_tsv = self.name.lower().removesuffix(".gz").endswith(".tsv")
+            tabs = is_tsv and b"\t" in line
+            self.delimiter = "\t" if tabs else guess_delimiter(sample, whole=whole, name=self.name)
+        check_width(self.name, 1 + line.count(self.delimiter.encode()))
 
     def _parse(
         self, types: dict[str, pa.DataType], columns: Sequence[str]
@@ -123,29 +126,28 @@ class CsvSource(Source):
             return UserError(f"{self.name} has no rows; nothing can be read from it")
         if re.search(r"Expected \d+ columns, got \d+", said):
             return UserError(f"{self.path} {self._ragged()}")
-        if "UTF8" in said:
-            return UserError(f"{self.path} is not text in UTF-8; save it as UTF-8")
+        if "UTF8" in said or isinstance(error, UnicodeError):
+            return not_utf8(self.path)
         if "straddling" in said:
+            line = endless_line(self.path, self.delimiter)
+            where = "" if line is None else f" from line {line} on"
             return UserError(
-                f"{self.path} has a line of more than {_BLOCK_BYTES // 2**20} MiB; is a quote left"
-                " open? Parquet holds rows of any width"
+                f"{self.path} has a line of more than {_BLOCK_BYTES // 2**20} MiB{where}; is a"
+                " quote left open? Parquet holds rows of any width"
             )
         return UserError(f"{self.path} cannot be read as CSV: {said}")
 
     def _ragged(self) -> str:
-        """Where the first ragged row is, as a line number: Arrow counts records, not lines."""
-        width = 0
-        # The csv module has its own limits. If it fails, we still know that there is such a row.
-        with suppress(lines.Error, OSError, EOFError, zlib.error), _open_text(self.path) as file:
-            reader = lines.reader(file, delimiter=self.delimiter)
-            for row in reader:
-                width = width or len(row)
-                if row and len(row) != width:
-                    return (
-                        f"line {reader.line_num} has {len(row)} fields where the header has"
-                        f" {width}; put fields that contain {_WORDS[self.delimiter]} in quotes"
-                    )
-        return "has rows with more or fewer fields than the header"
+        words = delimiter_words(self.delimiter)
+        other = "," if self.delimiter == ";" else ";"
+        way_out = f"put fields that contain {words} in quotes"
+        if self._guess:
+            way_out += f"; if fields are not separated by {words}, {set_delimiter(other)}"
+        found = ragged_line(self.path, self.delimiter)
+        if found is None:
+            return f"has rows with more or fewer fields than the header; {way_out}"
+        line, fields, width = found
+        return f"line {line} has {fields} fields where the header has {width}; {way_out}"
 
 
 def _widened(kind: pa.DataType | None, column: pa.Array) -> pa.DataType | None:
@@ -180,9 +182,3 @@ def _all_in(column: pa.Array, words: list[str]) -> bool:
 
 def _any_match(column: pa.Array, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
-
-
-def _open_text(path: Path) -> TextIO:
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
-    return path.open(encoding="utf-8-sig", errors="replace", newline="")

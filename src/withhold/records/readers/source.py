@@ -46,22 +46,33 @@ class Source(ABC):
         """Batches of any size with these columns, in this order; about `rows` rows are wanted."""
 
 
-def open_source(data: Any) -> Source:
+def open_source(data: Any, *, delimiter: str | None = None) -> Source:
     """Open a path by its suffix, or a pandas, polars or Arrow frame. A Source is returned as it is.
 
     A file is checked: it must exist, be readable, have the format of its suffix, and have rows.
+    `delimiter` separates the fields of a CSV file; it is guessed if it is None.
     """
     if isinstance(data, str | os.PathLike):
         path = Path(data)
-        suffix = known_suffix(path, _SOURCES, "read")
+        reader = _SOURCES[known_suffix(path, _SOURCES, "read")]
         _check_readable(path)
-        return _SOURCES[suffix](path)
+        return reader(path) if delimiter is None else _open_csv(path, reader, delimiter)
+    if delimiter is not None:
+        raise UserError(f"delimiter {delimiter!r} is for a CSV file, not for data in memory")
     if hasattr(data, "batches") and hasattr(data, "schema"):
         source: Source = data
         return source
     from withhold.records.readers.frame import FrameSource
 
     return FrameSource(data)
+
+
+def _open_csv(path: Path, reader: Callable[[Path], Source], delimiter: str) -> Source:
+    from withhold.records.readers.csv_source import CsvSource
+
+    if reader is not CsvSource:
+        raise UserError(f"delimiter {delimiter!r} is for CSV files; {path.name} is not one")
+    return CsvSource(path, delimiter)
 
 
 _Reader = TypeVar("_Reader", bound=Callable[[Path], Source])
@@ -79,12 +90,24 @@ def reads(*suffixes: str) -> Callable[[_Reader], _Reader]:
     return register
 
 
+_UNREAD = {
+    ".xls": "; save the workbook as .xlsx",
+    ".xlsm": "; save the workbook as .xlsx",
+    ".xlsb": "; save the workbook as .xlsx",
+    ".ods": "; save the sheet as .xlsx",
+    ".json": "; write one object per line and name it .jsonl",
+    ".txt": "; if it is a table with a header line, name it .csv",
+}
+
+
 def known_suffix(path: Path, registry: Iterable[str], verb: str) -> str:
     """The longest registered suffix of `path`: `.csv.gz` before `.gz`."""
     found = [suffix for suffix in registry if path.name.lower().endswith(suffix)]
     if not found:
+        way_out = _UNREAD.get(path.suffix.lower(), "")
         raise UserError(
             f"cannot {verb} {path}: the name must end in one of {', '.join(sorted(registry))}"
+            f"{way_out}"
         )
     return max(found, key=len)
 

@@ -116,15 +116,21 @@ def open_sink(
     schema: pa.Schema,
     *,
     metadata: Mapping[bytes, bytes] | None = None,
+    delimiter: str | None = None,
 ) -> Sink:
     """A sink for `path` by its suffix; `metadata` is added to the schema's own.
 
-    Only Parquet can hold metadata; the other formats drop it.
+    Only Parquet can hold metadata; the other formats drop it. Only CSV has a delimiter; the other
+    formats ignore it, so that a caller can pass that of the file it read.
     """
     path = Path(path)
     suffix = check_sink(path)
     if metadata:
         schema = schema.with_metadata({**(schema.metadata or {}), **metadata})
+    if delimiter is not None and suffix.startswith((".csv", ".tsv")):
+        from withhold.records.writers.csv_sink import CsvSink
+
+        return CsvSink(path, schema, delimiter)
     return _SINKS[suffix](path, schema)
 
 

@@ -1,0 +1,52 @@
+"""Where a CSV file is broken, as a line number: Arrow counts records, not lines."""
+
+from __future__ import annotations
+
+import csv
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+from withhold.records.readers.text_file import open_text
+
+_MOST = 2**20  # characters of a line that are looked at
+
+
+def ragged_line(path: Path, delimiter: str) -> tuple[int, int, int] | None:
+    """The first line with other than the header's number of fields: line, fields, header's fields.
+
+    None if it is not found: the csv module has its own limits.
+    """
+    width = 0
+    with suppress(csv.Error, OSError, EOFError, zlib.error), open_text(path) as file:
+        reader = csv.reader(_lines(file), delimiter=delimiter)
+        for row in reader:
+            width = width or len(row)
+            if row and len(row) != width:
+                return reader.line_num, len(row), width
+    return None
+
+
+def endless_line(path: Path, delimiter: str) -> int | None:
+    """The line where a record starts that is too long to be one; None if it is not found."""
+    with suppress(OSError, EOFError, zlib.error), open_text(path) as file:
+        reader = csv.reader(_lines(file), delimiter=delimiter)
+        start = 1
+        try:
+            for row in reader:
+                if sum(map(len, row)) > _MOST // 2:
+                    return start
+                start = reader.line_num + 1
+        except csv.Error:  # a field of more than csv.field_size_limit(), 128 KiB
+            return start
+    return None
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """Lines; the last is the first one that is too long to be held in memory."""
+    while line := file.readline(_MOST):
+        yield line
+        if len(line) == _MOST:
+            return
