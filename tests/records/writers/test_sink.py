@@ -29,7 +29,7 @@ def said(path, schema=SMALL.schema) -> str:
 
 class TestMistakes:
     def test_unknown_suffix(self, tmp_path):
-        assert ", ".join(sorted(SUFFIXES)) in said(tmp_path / "out.json")
+        assert said(tmp_path / "out.json").endswith(", ".join(sorted(SUFFIXES)))
 
     def test_missing_folder(self, tmp_path):
         assert f"there is no folder {tmp_path / 'no'}" in said(tmp_path / "no" / "out.csv")

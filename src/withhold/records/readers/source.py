@@ -104,7 +104,7 @@ def known_suffix(path: Path, registry: Iterable[str], verb: str) -> str:
     """The longest registered suffix of `path`: `.csv.gz` before `.gz`."""
     found = [suffix for suffix in registry if path.name.lower().endswith(suffix)]
     if not found:
-        way_out = _UNREAD.get(path.suffix.lower(), "")
+        way_out = _UNREAD.get(path.suffix.lower(), "") if verb == "read" else ""
         raise UserError(
             f"cannot {verb} {path}: the name must end in one of {', '.join(sorted(registry))}"
             f"{way_out}"
