@@ -286,8 +286,7 @@ def test_blocks_do_not_matter_and_the_largest_uniform_stays_in_its_code(
 
 def test_no_rows() -> None:
     table = pa.table({"x": [1.5, 2.5] * 10, "z": ["a", "b"] * 10})
-    made = maker(table)
-    assert made.rows(np.zeros(0, dtype=np.int64), np.zeros((0, 2))) == table.slice(0, 0)
+    assert maker(table).rows(np.zeros(0, dtype=np.int64), np.zeros((0, 2))) == table.slice(0, 0)
 
 
 def test_wrong_shapes_are_refused() -> None:
