@@ -93,30 +93,35 @@ class RowsTask:
     def _eliminated(
         self, masks: dict[str, Mask], rows: Rows, without: Mask, level: float, tested: float
     ) -> dict[str, Wider]:
-        """The accuracy of naming the class that a code lacks, in each part that has codes."""
+        """The accuracy of naming the class that a code, or a group of codes, lacks, by part."""
         attribute = self.attribute
         if attribute.multilabel:
             return {}
         found = {}
         for name, mask in masks.items():
             mine = rows[mask]
-            guessed = eliminate(self.standard[mine], attribute.rows(mine))
-            if guessed is not None:
-                right, codes = guessed
-                accuracy, ci, least = share(right, codes, level=level)
-                guess = max(attribute.rows(mine).majority, float(without[mine].mean()), tested)
-                # Preserved labels alone may reveal the missing class: if all speakers say a digit
-                # equally often, the one with a record too few is the answer.
-                kept = [a.rows(mine) for a in self.given]
-                guess = max(guess, eliminate_from(kept, attribute.rows(mine)))
-                found[name] = Wider(
-                    records=len(mine),
-                    accuracy=accuracy,
-                    ci=ci,
-                    least=least,
-                    floor=guess,
-                    attacker="elimination",
-                )
+            levels = eliminate(self.standard[mine], attribute.rows(mine))
+            if not levels:
+                continue
+            guess = max(attribute.rows(mine).majority, float(without[mine].mean()), tested)
+            # Preserved labels alone may reveal the missing class: if all speakers say a digit
+            # equally often, the one with a record too few is the answer.
+            kept = [a.rows(mine) for a in self.given]
+            guess = max(guess, eliminate_from(kept, attribute.rows(mine)))
+            # Each level is one more test. A coarser one is shown only if it is surely above both
+            # the floor and what single codes surely tell: the best of many is high by chance.
+            each = 1 - (1 - level) / len(levels)
+            tests = [share(right, units, level=each) for right, units in levels]
+            best = max(tests, key=lambda one: one[2])
+            accuracy, ci, least = best if best[2] > guess else tests[0]
+            found[name] = Wider(
+                records=len(mine),
+                accuracy=accuracy,
+                ci=ci,
+                least=least,
+                floor=guess,
+                attacker="elimination",
+            )
         return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from withhold.audit.attack_plan import Question
+from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.checked_certificate import (
     Certified,
     CertifiedRelease,
@@ -48,6 +49,7 @@ def prove_release(
         )
     _same_file(certificate, matched)
     codes = codes_of_rows(matched.release.x, certificate.code_digests)
+    vectors = None if codes is None else matched.release.x
     if codes is None:  # a release --as index contains code numbers
         codes = codes_by_number(matched.release.x, certificate.codes)
     wanted = [(q, t) for q in asks if q.role == "suppress" for t in single(q.attribute)]
@@ -78,6 +80,7 @@ def prove_release(
             split,
             told=told if len(told) == len(certificate.preserve) else None,
             people=matched.original.group_codes,
+            vectors=vectors,
             verified=key is not None,
         )
         said += notes
@@ -109,6 +112,7 @@ def _checked(
     *,
     told: list[Attribute] | None,
     people: Codes | None,
+    vectors: FloatArray | None,
     verified: bool,
 ) -> tuple[Certified | None, list[str]]:
     """The claims about one attribute, checked against the released rows; None without a bound."""
@@ -124,6 +128,7 @@ def _checked(
             of=certificate.codes,
             told=told,
             people=people,
+            vectors=vectors,
             verified=verified,
         )
     if claims.later is None:

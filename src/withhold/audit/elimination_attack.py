@@ -8,6 +8,9 @@ record, its own class is the one that is missing. For a record with code j, the 
 is the excess of class s over its share, where n_s counts the other records of class s, n all
 records and m those with code j. The guess is the class with the least residual. Classes within a
 quarter of a record of the least count as tied, and the commonest of them is named.
+
+The same attack is run on groups of near codes (`certificate.code_levels`), where a value that each
+class has equally often shows although single codes are drawn at random.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.audit.attackers.attacker import FloatArray, log_shares
+from withhold.certificate.code_levels import code_levels
 from withhold.records.attribute import Attribute
 from withhold.records.feasibility import joint
 
@@ -26,16 +30,24 @@ _TIE = 0.25
 _MOST_CLASSES = 200
 
 
-def eliminate(x: FloatArray, attribute: Attribute) -> tuple[npt.NDArray[np.bool_], Rows] | None:
-    """Whether the guess is right for each labelled record of x: (n, d), and the code of each.
+def eliminate(x: FloatArray, attribute: Attribute) -> list[tuple[npt.NDArray[np.bool_], Rows]]:
+    """Whether the guess is right for each labelled record of x: (n, d), and its unit; by level.
 
-    All records of one code are right or wrong together, so intervals must count codes. None if the
-    rows do not repeat or there are too many classes: then nothing is balanced by code.
+    The first level is single codes, the others are groups of codes, fine to coarse. Records of one
+    code (or group) are right or wrong together, so intervals must count units, and whoever picks
+    among levels must correct for it. Empty if the rows do not repeat or there are too many classes:
+    then nothing is balanced by code.
     """
     codes = None if len(attribute.classes) > _MOST_CLASSES else codes_of(x)
     if codes is None:
-        return None
-    return by_code(codes, attribute).argmax(axis=1) == attribute.codes, codes
+        return []
+    first = np.unique(codes, return_index=True)[1]
+    levels = [codes, *(group[codes] for group in code_levels(x[first]))]
+    found = []
+    for i, group in enumerate(levels):
+        right = by_code(group, attribute).argmax(axis=1) == attribute.codes
+        found.append((right, group if i == 0 else _units(group, attribute)))
+    return found
 
 
 def eliminate_from(given: Sequence[Attribute], attribute: Attribute) -> float:
@@ -64,6 +76,16 @@ def by_code(codes: Rows, attribute: Attribute) -> FloatArray:
     others = table[codes] - own
     expected = (table.sum(axis=0) - own) * ((others.sum(axis=1)) / max(n - 1, 1))[:, None]
     return _least(others - expected, attribute)
+
+
+def _units(group: Rows, attribute: Attribute) -> Rows:
+    """What intervals count: groups, or pairs of group and class where there are two classes.
+
+    In every group at least one class is right. With two classes, both are right in a share q of the
+    groups: the variance of a group is q (1 - q) / 4, and pairs counted as if they were independent
+    give (1 - q^2) / 8, which is never less. With more classes they would give too little.
+    """
+    return 2 * group + attribute.codes if len(attribute.classes) == 2 else group
 
 
 def _least(residual: npt.NDArray[np.float64], attribute: Attribute) -> FloatArray:

@@ -11,6 +11,7 @@ from math import sqrt
 
 import numpy as np
 
+from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.recount import Codes, Counted
 from withhold.certificate.bound import Table, Tally
 from withhold.certificate.claims import AttributeClaim, ReleaseClaim
@@ -35,12 +36,14 @@ def checked_claim(
     of: int,
     told: Sequence[Attribute] | None = None,
     people: Codes | None = None,
+    vectors: FloatArray | None = None,
     verified: bool,
 ) -> tuple[ReleaseClaim | None, list[str]]:
     """The claim as it may be shown, and notes. Raise `UserError` if it states less than the rows.
 
     given: the preserved attributes of the audit. of: the number of codes. told: the labels that the
     certificate counts as known, if all of them are here. people: (n,), the person of each row.
+    vectors: (n, d), the code vector of each row, for attacks on groups of near codes.
 
     With `told`, the figure for one row must match exactly. A figure that is too high is a sign that
     the labels do not belong to the rows, and with wrong labels any release looks private. Figures
@@ -65,6 +68,7 @@ def checked_claim(
         floor=floor,
         missing=int((attribute.codes < 0).sum()),
         people=None if people is None else _by_person(attribute, codes, people, of),
+        codes=None if vectors is None else _vectors(codes, vectors, of),
     )
     _equal(name, claim, again)
     if told is not None:
@@ -120,6 +124,13 @@ def _by_person(
     table = np.zeros((len(pairs), of))
     np.add.at(table, (who.reshape(-1), codes[known]), 1.0)
     return table, pairs[:, 1].astype(np.int64)
+
+
+def _vectors(codes: Codes, vectors: FloatArray, of: int) -> FloatArray:
+    """The vector of each code, (N, d); a code of no row has that of the first row."""
+    found = np.repeat(vectors[:1], of, axis=0)
+    found[codes] = vectors
+    return found
 
 
 def floor_of(attribute: Attribute, given: Sequence[Attribute]) -> float:

@@ -5,32 +5,35 @@ the class that a code still lacks. Two figures, for a share f of the rows labell
 
 - the *bound* is the success of the attacker who also knows the whole table c_sj of classes by
   codes: at code j the best guess is the class with most rows left, argmax_s (c_sj - T_sj), T the
-  labelled counts. No attacker of the labels and the codes does better. Monte Carlo over which rows
-  are labelled. An attacker who knows all labels but one *and* the table gets the last one by
-  subtraction.
+  labelled counts. No attacker of the labels and the codes does better. It is exact where that is
+  affordable, and otherwise Monte Carlo over which rows are labelled. An attacker who knows all
+  labels but one *and* the table gets the last one by subtraction.
 - the *measured* figure is of an attacker who knows the release and the labels, but not the table:
-  the better of two rules, the class with most labelled rows at the code, argmax_s T_sj, and the
-  class that lacks most there, argmax_s (t_s b_j - T_sj), with t_s its labelled rows and b_j the
-  share of the code; or guessing the commonest class. Two rules fixed beforehand: one chosen with
-  hindsight among many would read chance as a leak.
+  the better of two rules (`elimination_rules`), or guessing the commonest class. With the code
+  vectors, the rules are also run on groups of near codes (`code_levels`). The level and the rule
+  are chosen on one half of the label sets and judged on the other half, and the other way round:
+  the best of many, chosen with hindsight, would read chance as a leak.
 """
 
 from __future__ import annotations
 
-from math import log, sqrt
+from collections.abc import Sequence
+from math import ceil, log, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from withhold.certificate.bound import Table
+from withhold.certificate.code_levels import code_levels
+from withhold.certificate.elimination_exact import exact_left
+from withhold.certificate.elimination_rules import RULES, Level, right_left_out, right_on_rest
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 SHARES = ("0.1", "0.5", "0.9")
 ALL_BUT_ONE = "all-but-one"
 DELTA = 1e-3  # how rarely the Monte Carlo may understate a bound
-_MOST, _LACKS = 0, 1
-_RULES = (_MOST, _LACKS)
+ERROR = 0.0005  # the margin of the Monte Carlo, where the work allows it
 _SEED = 0xE1
 _CELLS = 20_000_000  # drawn in all
 
@@ -44,16 +47,22 @@ def known_bounds(counts: Table) -> dict[str, float]:
 def known_bound(counts: Table, share: float) -> float:
     """E sum_j max_s (c_sj - T_sj) / U over random sets of labelled rows; U rows are left.
 
-    Swapping one labelled row moves the sum by at most one, so the mean of M draws exceeds its
-    expectation by more than sqrt(ln(1/delta) / (2 M U)) with probability delta at most.
+    Exact if possible. Otherwise: swapping one labelled row moves the sum by at most one, so the
+    mean of M draws falls short of its expectation by more than sqrt(ln(1/delta) / (2 M U)) with
+    probability delta at most. M is the number that brings this below ERROR, or all that the work
+    allows.
     """
     whole: IntArray = np.rint(counts).astype(np.int64)
     n = int(whole.sum())
     left = n - round(share * n)
     if left < 1:
         return 1.0
+    exact = exact_left(whole, left)
+    if exact is not None:
+        return min(exact, 1.0)
     rng = np.random.default_rng([_SEED, 0, round(1000 * share)])
-    number = int(np.clip(_CELLS // whole.size, 4, 200))
+    wanted = ceil(log(1 / DELTA) / (2 * left * ERROR**2))
+    number = max(min(wanted, _CELLS // whole.size), 4)
     total = 0
     for _ in range(number):
         total += int(_some_rows(whole, left, rng).max(axis=0).sum())
@@ -61,64 +70,77 @@ def known_bound(counts: Table, share: float) -> float:
     return min(total / (number * left) + margin, 1.0)
 
 
-def measured_rates(counts: Table) -> dict[str, float]:
-    """What an attacker without the table reads, for each share of known labels."""
+def measured_rates(
+    counts: Table,
+    codes: npt.NDArray[np.floating] | None = None,
+    *,
+    values: IntArray | None = None,
+) -> dict[str, float]:
+    """What an attacker without the table reads, for each share of known labels.
+
+    counts: (K, N). codes: (N, d), the vector of each column; without them only single codes are
+    attacked. values: (N,), the preserved value of each column, which the attacker knows.
+    """
     whole: IntArray = np.rint(counts).astype(np.int64)
+    coarser = [] if codes is None else code_levels(codes)
+    levels = [Level.of(group, values) for group in (np.arange(whole.shape[1]), *coarser)]
     rng = np.random.default_rng([_SEED, 0])
-    found = {share: _sampled(whole, float(share), rng) for share in SHARES}
-    return {**found, ALL_BUT_ONE: leave_one_out(whole)}
+    found = {share: _sampled(whole, float(share), levels, rng) for share in SHARES}
+    return {**found, ALL_BUT_ONE: leave_one_out(whole, levels)}
 
 
-def leave_one_out(counts: IntArray) -> float:
-    """The better rule of an attacker who knows every label but that of the row it names."""
-    majority = float(counts.sum(axis=1).max() / max(int(counts.sum()), 1))
-    return max(majority, *(_leave_one_out(counts, rule) for rule in _RULES))
+def leave_one_out(counts: IntArray, levels: Sequence[Level] | None = None) -> float:
+    """The better rule of an attacker who knows every label but that of the row it names.
+
+    All rows of a group are guessed alike, so with several levels the halves are halves of groups.
+    """
+    n = max(int(counts.sum()), 1)
+    majority = float(counts.sum(axis=1).max() / n)
+    levels = levels or [Level.of(np.arange(counts.shape[1]))]
+    if len(levels) == 1:
+        return max(majority, float(right_left_out(levels[0], counts).sum(axis=1).max() / n))
+    rng = np.random.default_rng([_SEED, 1])
+    hits = np.zeros((2, len(levels), len(RULES)))
+    rows = np.zeros((2, len(levels), 1))
+    for i, level in enumerate(levels):
+        right, size = right_left_out(level, counts), level.merge(counts).sum(axis=0)
+        half = rng.permutation(len(size)) % 2
+        for h in (0, 1):
+            hits[h, i] = right[:, half == h].sum(axis=1)
+            rows[h, i] = size[half == h].sum()
+    return max(majority, _chosen(hits, np.broadcast_to(rows, hits.shape)))
 
 
-def _leave_one_out(counts: IntArray, rule: int) -> float:
-    """Each row in turn is taken out of the table and guessed: exact, cell by cell."""
-    n = int(counts.sum())
-    right = 0
-    for s in range(len(counts)):
-        here = np.flatnonzero(counts[s])  # codes of rows of class s
-        if not len(here):
-            continue
-        table = counts[:, here].astype(np.float64)  # (K, codes of the class)
-        table[s] -= 1
-        sizes = counts.sum(axis=1).astype(np.float64)
-        sizes[s] -= 1
-        shares = counts.sum(axis=0)[here] / n
-        guess = _scores(table, sizes, shares, rule).argmax(axis=0)
-        right += int(counts[s, here][guess == s].sum())
-    return right / max(n, 1)
-
-
-def _sampled(counts: IntArray, share: float, rng: np.random.Generator) -> float:
+def _sampled(
+    counts: IntArray, share: float, levels: Sequence[Level], rng: np.random.Generator
+) -> float:
     """The better rule on the rows that are left, over a few sets of labelled rows."""
     n = int(counts.sum())
     known = round(share * n)
+    majority = float(counts.sum(axis=1).max() / max(n, 1))
     if not 0 < known < n:
-        return float(counts.sum(axis=1).max() / max(n, 1))
+        return majority
     repeats = int(np.clip(_CELLS // (10 * counts.size), 2, 20))
-    hits = np.zeros(len(_RULES))
-    for _ in range(repeats):
+    hits = np.zeros((2, len(levels), len(RULES)))
+    rows = np.zeros_like(hits)
+    for i in range(repeats):
         labelled = _some_rows(counts, known, rng)
-        left = counts - labelled
-        sizes = labelled.sum(axis=1).astype(np.float64)
-        shares = counts.sum(axis=0) / n
-        for rule in _RULES:
-            guess = _scores(labelled.astype(np.float64), sizes, shares, rule).argmax(axis=0)
-            hits[rule] += left[guess, np.arange(left.shape[1])].sum()
-    majority = float(counts.sum(axis=1).max() / n)
-    return max(majority, float(hits.max() / (repeats * (n - known))))
+        hits[i % 2] += [right_on_rest(level, labelled, counts - labelled) for level in levels]
+        rows[i % 2] += n - known
+    if len(levels) == 1:
+        return max(majority, float((hits.sum(axis=0) / rows.sum(axis=0)).max()))
+    return max(majority, _chosen(hits, rows))
+
+
+def _chosen(hits: FloatArray, rows: FloatArray) -> float:
+    """Choose the level and rule on one half, judge it on the other, both ways: (2, L, 2) each."""
+    hits, rows = hits.reshape(2, -1), rows.reshape(2, -1)
+    best = (hits / np.maximum(rows, 1)).argmax(axis=1)  # the finest level among equals
+    right = hits[1, best[0]] + hits[0, best[1]]
+    return float(right / max(rows[1, best[0]] + rows[0, best[1]], 1))
 
 
 def _some_rows(counts: IntArray, number: int, rng: np.random.Generator) -> IntArray:
     """The table (K, N) of `number` rows, drawn without replacement."""
     drawn = rng.multivariate_hypergeometric(counts.reshape(-1), number, method="marginals")
     return drawn.reshape(counts.shape)
-
-
-def _scores(table: FloatArray, sizes: FloatArray, shares: FloatArray, rule: int) -> FloatArray:
-    """Scores (K, N) from labelled counts (K, N), class sizes (K,) and code shares (N,)."""
-    return table if rule == _MOST else np.outer(sizes, shares) - table

@@ -9,8 +9,8 @@ but not which row is whose. Shown one row, the attacker is
 
 No sampling, no margin, no confidence level: every rule from (code, preserved labels) to classes is
 right on exactly sum_ju c_{g(j,u), ju} of the rows. Without preserved labels it is sum_j max_s c_sj.
-`linked` and `known` are of the same table (see `linked` and `elimination`); their Monte Carlo error
-is added to them.
+`linked` and `known` are of the same table (see `linked_bound` and `elimination_bound`), exact where
+that is affordable; otherwise the error of the Monte Carlo is added to them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ReleaseTally:
         self._rows += len(drawn)
         self.unknown |= {name for name in self.preserve if name not in labels}
         given = [labels[name] for name in self.preserve if name in labels]
-        told = _joint_names(given, len(drawn))
+        told = preserved_names(given, len(drawn))
         targets = []
         for name in self.suppress:
             if name not in labels:
@@ -126,8 +126,11 @@ class ReleaseTally:
         classes = np.unique(names, return_inverse=True)[1].reshape(-1)
         return table.counts(), classes
 
-    def claims(self) -> dict[str, ReleaseClaim]:
-        """What is certified of each attribute, and of all together."""
+    def claims(self, codes: npt.NDArray[np.floating] | None = None) -> dict[str, ReleaseClaim]:
+        """What is certified of each attribute, and of all together.
+
+        With the code vectors (N, d), elimination is measured on groups of near codes as well.
+        """
         found = {}
         for name, table in self._tables.items():
             counts = table.counts()
@@ -137,12 +140,15 @@ class ReleaseTally:
             elif (counts.sum(axis=1) > 0).sum() < 2:
                 self.reasons[name] = f"the rows that leave have fewer than two classes of '{name}'"
             elif name not in self.reasons:
+                drawn, values = table.columns
                 found[name] = release_claim(
                     counts,
                     floor=table.floor,
                     missing=self._rows - int(counts.sum()),
                     codes_used=table.codes_used,
                     people=self._of_people(name),
+                    codes=None if codes is None else codes[drawn],
+                    values=None if codes is None else values,
                 )
         return found
 
@@ -154,9 +160,14 @@ def release_claim(
     missing: int = 0,
     codes_used: int | None = None,
     people: tuple[Table, IntArray] | None = None,
+    codes: npt.NDArray[np.floating] | None = None,
+    values: IntArray | None = None,
 ) -> ReleaseClaim:
     """The claim about rows with counts (K, N) of classes by codes, or by pairs of code and
     preserved value. With `people`, `linked` is the larger of r rows of a class and of a person.
+
+    codes: (N, d), the code vector of each column, and values: (N,), its preserved value, for the
+    measured attack on groups of near codes.
     """
     n = int(counts.sum())
     one = plug_in(counts, n)
@@ -178,7 +189,7 @@ def release_claim(
         one=one,
         linked=linked,
         known=known,
-        measured=measured_rates(counts),
+        measured=measured_rates(counts, codes, values=values),
     )
 
 
@@ -204,11 +215,22 @@ class _Table:
     def counts(self) -> Table:
         """Classes by pairs of code and preserved value, in the order of their names: (K, M)."""
         classes = {name: i for i, name in enumerate(self.classes)}
-        pairs = {pair: i for i, pair in enumerate(sorted({(j, u) for _, j, u in self._cells}))}
+        pairs = {pair: i for i, pair in enumerate(self._pairs)}
         table: Table = np.zeros((len(classes), len(pairs)))
         for (c, j, u), count in self._cells.items():
             table[classes[c], pairs[j, u]] = count
         return table
+
+    @property
+    def _pairs(self) -> list[tuple[int, str]]:
+        return sorted({(j, u) for _, j, u in self._cells})
+
+    @property
+    def columns(self) -> tuple[IntArray, IntArray]:
+        """The code and the number of the preserved value of each column of `counts`: (M,) each."""
+        number = {u: i for i, u in enumerate(sorted({u for _, u in self._pairs}))}
+        columns = np.array([(j, number[u]) for j, u in self._pairs], np.int64).reshape(-1, 2)
+        return columns[:, 0], columns[:, 1]
 
     @property
     def classes(self) -> list[str]:
@@ -238,7 +260,7 @@ def _of_person(values: Sequence[str | None], people: Sequence[str] | None) -> Se
     return [None if v is None else json.dumps([p, v]) for p, v in pairs]
 
 
-def _joint_names(given: Sequence[Attribute], n: int) -> list[str]:
+def preserved_names(given: Sequence[Attribute], n: int) -> list[str]:
     """The preserved values of each row as one text, the same in every batch: (n,)."""
     if not given:
         return [""] * n

@@ -5,7 +5,10 @@ codes of one class without replacement: P_s(y). The best attacker of these very 
 
     B~_r = sum_y max_s pi_s P_s(y),
 
-by Monte Carlo over y: draw s, then r codes, and average the largest posterior.
+exactly where all classes have the same counts (max_s pi_s) or where the samples y are few, and
+otherwise by Monte Carlo over y: draw s, then r codes, and average the largest posterior. Draws are
+added until the error is below 0.05 points or the work is too much. As the data decide when to stop,
+look k may fail with probability d / (k (k + 1)), which is d over all looks.
 
 A bound for records to come. Let f* be the best rule of the population. B~_r >= sum_s pi_s U_s(f*),
 where U_s is a U-statistic with a kernel in [0, 1], so it is as good as a mean of floor(m_s / r)
@@ -27,12 +30,19 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.certificate.bound import Table
+from withhold.certificate.linked_posterior import LinkedCodes
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 SIZES = (5, 20, 50)
-DRAWS = 10_000  # Monte Carlo samples, fewer where there are many classes
-_WORK = 40_000_000  # samples x records x classes
+ERROR = 0.0005  # half width to reach, where the work allows it
+_DELTA = 1e-3  # at which that half width is judged
+_FIRST = 4_000  # draws before the first look; a look doubles them at most
+_LEAST = 500  # draws, however many classes
+_WORK = 40_000_000  # samples x records x distinct classes
+_MUCH_WORK = 500_000_000  # the same, where it is enough to reach ERROR
+_PER_DRAW = 12  # the work of drawing a record, counted in classes
+_SAMPLES = 20_000  # up to so many are enumerated
 _SEED = 0x11
 
 
@@ -42,18 +52,23 @@ class LinkedRate:
 
     mean: float
     deviation: float
-    draws: int
+    draws: int  # 0 where `mean` is exact
     certain: float  # the share of records in classes with fewer than r records, counted fully
+    looks: int = 1  # how often the draws were looked at to decide whether to stop
 
     def at_most(self, delta: float) -> float:
         """An upper limit that the exact figure exceeds with probability `delta` at most."""
+        return min(self.mean + self.half_width(delta), 1.0)
+
+    def half_width(self, delta: float) -> float:
+        """Empirical Bernstein, at the part of `delta` that belongs to the last look."""
         if not self.draws:
-            return 1.0
-        spread = log(2 / delta)
+            return 0.0
+        spread = log(2 * self.looks * (self.looks + 1) / delta)
         margin = self.deviation * sqrt(2 * spread / self.draws) + 7 * spread / (
             3 * max(self.draws - 1, 1)
         )
-        return min(self.mean + (1 - self.certain) * margin, 1.0)
+        return (1 - self.certain) * margin
 
 
 def linked_rate(
@@ -66,29 +81,58 @@ def linked_rate(
     """
     whole: IntArray = np.rint(counts).astype(np.int64)
     owner = np.arange(len(whole)) if classes is None else classes
-    some = whole.sum(axis=1) > 0
-    whole, owner = whole[some], owner[some]
     sizes = whole.sum(axis=1)
-    total = int(sizes.sum())
-    able = sizes >= r
-    certain = float(sizes[~able].sum() / max(total, 1))
-    whole, sizes = whole[able], sizes[able]
-    owner = np.unique(owner[able], return_inverse=True)[1].reshape(-1)
-    if not len(sizes):
+    total, able = int(sizes.sum()), sizes >= max(r, 1)
+    few = int(sizes[~able].sum())  # records of classes that have fewer than r
+    if not able.any():
         return LinkedRate(1.0, 0.0, 0, 1.0)
-    rng = np.random.default_rng([_SEED, seed, r])
-    number = int(np.clip(_WORK // (r * len(sizes)), 500, DRAWS))
-    share = sizes / sizes.sum()
-    drawn = rng.multinomial(number, share)
-    best = np.concatenate(
-        [
-            _largest_posterior(whole, share, _codes_of(whole[s], int(k), r, rng), owner)
-            for s, k in enumerate(drawn)
-            if k
-        ]
-    )
-    mean = certain + (1 - certain) * float(best.mean())
-    return LinkedRate(mean, float(best.std(ddof=1)), number, certain)
+    whole, sizes = whole[able], sizes[able]
+    whole = whole[:, whole.any(axis=0)]
+    owner = np.unique(owner[able], return_inverse=True)[1].reshape(-1)
+    certain = few / total
+    if (whole == whole[0]).all():
+        # Every class has the same likelihood, so the codes change no posterior.
+        return LinkedRate(
+            (few + float(np.bincount(owner, weights=sizes).max())) / total, 0.0, 0, certain
+        )
+    linked = LinkedCodes(whole, owner, r)
+    if linked.every_sample() <= _SAMPLES and linked.every_sample() * linked.work <= _WORK:
+        return LinkedRate(certain + (1 - certain) * linked.exact(), 0.0, 0, certain)
+    return _by_draws(linked, certain, np.random.default_rng([_SEED, seed, r]))
+
+
+def _by_draws(linked: LinkedCodes, certain: float, rng: np.random.Generator) -> LinkedRate:
+    """At most double the draws until the half width is below ERROR or cannot be brought there."""
+    work = linked.work + _PER_DRAW * linked.r
+    number = min(_FIRST, max(_WORK // work, _LEAST))
+    count, mean, square = 0, 0.0, 0.0
+    looks = 0
+    while True:
+        best = linked.largest_posterior(linked.sample(number, rng))
+        # The mean and the sum of squares about it, updated batch by batch (Chan et al. 1979).
+        step = float(best.mean()) - mean
+        square += float(np.square(best - best.mean()).sum())
+        square += step**2 * count * number / (count + number)
+        mean += step * number / (count + number)
+        count += number
+        looks += 1
+        deviation = sqrt(square / (count - 1))
+        rate = LinkedRate(certain + (1 - certain) * mean, deviation, count, certain, looks)
+        if rate.half_width(_DELTA) <= ERROR:
+            return rate
+        needed = _draws_needed(rate)
+        most = (_MUCH_WORK if needed * work <= _MUCH_WORK else _WORK) // work
+        number = min(count, max(int(needed) - count, count // 10), most - count)
+        if number < count // 10:
+            return rate
+
+
+def _draws_needed(rate: LinkedRate) -> float:
+    """About how many draws bring the half width to ERROR: a n + b sqrt(n) = ERROR n, solved."""
+    spread = log(2 * (rate.looks + 4) * (rate.looks + 5) / _DELTA)
+    root = rate.deviation * sqrt(2 * spread)
+    inverse = (root + sqrt(root**2 + 4 * ERROR * 7 * spread / 3)) / (2 * ERROR)
+    return inverse**2
 
 
 def bound_of(rate: LinkedRate, counts: Table, r: int, confidence: float) -> float:
@@ -103,55 +147,3 @@ def bound_of(rate: LinkedRate, counts: Table, r: int, confidence: float) -> floa
     blocks = float(((sizes / m) ** 2 / np.floor(sizes / r)).sum())
     slack = sqrt(0.5 * log(1 / d1) * blocks) + sqrt(log(1 / d2) / (2 * m))
     return min(rate.at_most(d3) + slack, 1.0)
-
-
-def _codes_of(counts: IntArray, samples: int, r: int, rng: np.random.Generator) -> IntArray:
-    """Codes of r records of one class, drawn without replacement: (samples, r).
-
-    Floyd's algorithm: the i-th number is drawn below n - r + i + 1, and is n - r + i itself where
-    the number drawn was chosen before. Every set of r is as likely; the order does not matter.
-    """
-    codes = np.repeat(np.arange(len(counts)), counts)
-    chosen = np.empty((samples, r), np.int64)
-    for i in range(r):
-        last = len(codes) - r + i
-        drawn = rng.integers(0, last + 1, samples)
-        again = (chosen[:, :i] == drawn[:, None]).any(axis=1)
-        chosen[:, i] = np.where(again, last, drawn)
-    out: IntArray = codes[chosen]
-    return out
-
-
-def _largest_posterior(
-    counts: IntArray, share: FloatArray, codes: IntArray, owner: IntArray
-) -> FloatArray:
-    """max_s pi_s P_s(y) / sum_s pi_s P_s(y) of each sample of codes (B, r): (B,).
-
-    Rows of counts with the same `owner` are one class, whose posterior is their sum.
-
-    P_s(y) = prod_t (c_s,y_t - earlier occurrences of y_t) / (m_s - t).
-    """
-    sizes = counts.sum(axis=1)
-    r = codes.shape[1]
-    out = np.empty(len(codes))
-    start = np.log(share) - np.log(sizes[:, None] - np.arange(r)).sum(axis=1)
-    rows = max(2_000_000 // len(counts), 1)
-    by_code = np.ascontiguousarray(counts.T)  # (N, K)
-    with np.errstate(divide="ignore"):
-        log_of = np.log(np.arange(int(counts.max()) + 1))
-    for first in range(0, len(codes), rows):
-        piece = np.sort(codes[first : first + rows], axis=1)  # the order does not matter
-        score = np.tile(start, (len(piece), 1))
-        before = np.zeros(len(piece), np.int64)
-        for t in range(r):
-            if t:
-                before = np.where(piece[:, t] == piece[:, t - 1], before + 1, 0)
-            left = by_code[piece[:, t]] - before[:, None]
-            score += log_of[np.maximum(left, 0)]
-        odds = np.exp(score - score.max(axis=1, keepdims=True))
-        if len(counts) > int(owner.max()) + 1:
-            of_class = np.zeros((len(piece), int(owner.max()) + 1))
-            np.add.at(of_class.T, owner, odds.T)
-            odds = of_class
-        out[first : first + rows] = odds.max(axis=1) / odds.sum(axis=1)
-    return out
