@@ -1,5 +1,6 @@
 """Generated worlds, in which the effect of each attribute on a record is known."""
 
+from withhold.datasets.worlds.census import census, census_bayes, census_posterior
 from withhold.datasets.worlds.drawn_faces import best_guess, drawn_faces
 from withhold.datasets.worlds.gaussian import (
     World,
@@ -18,6 +19,9 @@ __all__ = [
     "Voices",
     "World",
     "best_guess",
+    "census",
+    "census_bayes",
+    "census_posterior",
     "drawn_faces",
     "full_leak",
     "many_classes",
