@@ -30,12 +30,14 @@ from withhold.media.extraction_note import with_raw_media
 from withhold.media.recognise import open_as
 from withhold.media.telling_sizes import warn_of_sizes
 from withhold.methods import Channel, Journal, Modifier, get_method, read_config, require_kind
+from withhold.methods.features.exact.table_rows import OF_ROWS
 from withhold.records.checks import no_attribute
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import feasibility
 from withhold.records.readers.collection import FILE
 from withhold.records.roles import Roles
 from withhold.records.samples import KINDS
+from withhold.records.table_features import encode_table
 
 
 class FitRequest(Request):
@@ -167,6 +169,8 @@ def fit_bundle(
     if not chosen.modifier_type.learned:
         modifier = chosen.fit(dataset, roles, settings, progress, seed=seed, journal=journal)
         return describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
+    if chosen.modifier_type.of_given_records:
+        return _fit_given(dataset, roles, method, settings, progress, seed=seed, journal=journal)
     split = dataset.with_drawn_split(roles.suppress)
     train = split.part("train")
     if not len(train):
@@ -188,6 +192,31 @@ def fit_bundle(
     return _with_certificate(replace(bundle, membership=membership), dataset, progress)
 
 
+def _fit_given(
+    dataset: Dataset,
+    roles: Roles,
+    method: str,
+    settings: BaseModel,
+    progress: Progress,
+    *,
+    seed: int,
+    journal: Journal,
+) -> Bundle:
+    """Fit a method that is for these records alone: on all of them, whatever their split."""
+    had = feasibility(dataset, roles)
+    had.require()
+    for warning in had.warnings:
+        progress.say(f"warning: {warning}")
+    if dataset.tabular:
+        least = int(getattr(settings, "least", 5))
+        dataset = encode_table(dataset, roles.suppress, least=least, progress=progress)
+    modifier = get_method(method).fit(
+        dataset, roles, settings, progress, seed=seed, journal=journal
+    )
+    _check_finite(modifier, method)
+    return describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
+
+
 def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> Bundle:
     """The bundle, certified on the test part. Otherwise report why there is no certificate."""
     try:
@@ -201,7 +230,9 @@ def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> B
 
 def _check_finite(modifier: Modifier, method: str) -> None:
     """Refuse a training that diverged: its release would be all NaN."""
-    for array in modifier.state().values():
+    for name, array in modifier.state().items():
+        if name.startswith(OF_ROWS):
+            continue  # values of table columns, in which NaN is a missing value
         if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
             raise UserError(
                 f"the training of '{method}' diverged (its weights are NaN or infinite);"

@@ -18,7 +18,7 @@ from withhold.records.dataset import Dataset
 from withhold.records.readers.collection import FILE
 from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD
-from withhold.records.writers.row_list import features_digest
+from withhold.records.writers.row_list import records_digest
 from withhold.release.released_dataset import ReleasedDataset
 
 FEWEST = 16  # of so few records, `lie_nearer` can say nothing
@@ -27,7 +27,7 @@ FEWEST = 16  # of so few records, `lie_nearer` can say nothing
 def refuse_other_original(original: Dataset, release: ReleasedDataset) -> None:
     """Refuse a list of rows made for another original, or for the same one in another order."""
     listed = release.original_digest
-    if listed is not None and listed != features_digest(original.x):
+    if listed is not None and listed != records_digest(original):
         raise UserError(
             f"{release.name} was made from other data than {original.name}, or from the same"
             " records in another order or with other features, so its list of rows would match the"

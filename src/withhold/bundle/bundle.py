@@ -75,7 +75,8 @@ class Bundle:
 
     def __repr__(self) -> str:
         suppress = ", ".join(self.roles.suppress)
-        records = f"{self.input['records']:,} {self.kind if self.kind != 'features' else 'record'}s"
+        what = "record" if self.kind in ("features", "table") else self.kind
+        records = f"{self.input['records']:,} {what}s"
         return f"Bundle({self.method}: suppress {suppress}; fitted on {records})"
 
     def save(self, folder: str | Path) -> None:
@@ -245,11 +246,11 @@ def _check_modifier(modifier: Modifier, text: Description) -> None:
             f"weights.safetensors is for {modifier.dimension:,} features, bundle.json names"
             f" {text.input.features:,}; restore it, or fit again"
         )
-    odd = set(modifier.needs) - {*text.suppress, text.input.group}
+    odd = set(modifier.needs) - {*text.suppress, *text.preserve, text.input.group}
     if odd:
         raise UserError(
-            f"the modifier asks for '{min(odd)[:100]}', which is neither suppressed nor the group"
-            " of the fit; restore it, or fit again"
+            f"the modifier asks for '{min(odd)[:100]}', which is neither suppressed, preserved nor the"
+            " group of the fit; restore it, or fit again"
         )
 
 

@@ -55,7 +55,7 @@ class Description(_Checked):
     """`bundle.json`."""
 
     schema_: Literal[3] = Field(alias="schema")
-    kind: Literal["features", "image", "sound", "clip", "text"]
+    kind: Literal["features", "table", "image", "sound", "clip", "text"]
     method: str
     suppress: Names = Field(min_length=1)
     preserve: Names
@@ -80,7 +80,7 @@ class Description(_Checked):
     @model_validator(mode="after")
     def _has_features(self) -> Description:
         there = (self.input.features > 0, bool(self.input.columns))
-        if there != (self.kind == "features",) * 2:
+        if there != (self.kind in ("features", "table"),) * 2:
             raise ValueError(f"features and columns do not fit the kind '{self.kind}'")
         return self
 
@@ -90,7 +90,7 @@ class Description(_Checked):
         said = set(self.input.label_columns)
         labels = {c for n in self.suppress for c in self.input.multilabel.get(n, (n,))}
         # Media may have no labels, and a filter does not need them.
-        if labels - said and (self.kind == "features" or said):
+        if labels - said and (self.kind in ("features", "table") or said):
             raise ValueError(f"label_columns lacks {listing(sorted(labels - said))}")
         odd = (said | set(self.suppress)) & set(self.input.harmless)
         if odd:

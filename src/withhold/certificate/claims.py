@@ -104,10 +104,28 @@ class AttributeClaim(Claim):
         return f"{self.records:,} records"
 
 
+class PlanClaim(Claim):
+    """What every attacker can read who does not know the draws. Exact, no confidence level.
+
+    Every row drew its code by itself from a plan W(j | record). The attacker may know all
+    originals, labels, codes and the plan, but neither the key, nor the draws, nor which row is
+    whose, and is shown the codes of one row, or of r rows of one class.
+    """
+
+    one: Share = Field(description="from one row and its preserved labels: sum_ju max_s M_suj / n")
+    linked: dict[str, Share] = Field(
+        description="from r rows of one class; the error of the Monte Carlo is added"
+    )
+    unequal: Share = Field(
+        description="the largest difference between a class's share of a code and the share of all"
+    )
+
+
 class ReleaseClaim(Claim):
     """What every attacker can read from the rows of one given release. Exact, no confidence level.
 
-    The attacker may know all originals, labels and codes, but not which row is whose.
+    The attacker may know all originals, labels and codes, and the table of classes by codes as it
+    was drawn, but not which row is whose. `plan` is about attackers who do not know the draws.
     """
 
     records: int = Field(description="labelled rows that leave")
@@ -124,6 +142,14 @@ class ReleaseClaim(Claim):
     measured: dict[str, Share] = Field(
         description="elimination attacks with as many labels, without the table: not a bound"
     )
+    plan: PlanClaim | None = Field(
+        None, description="where every row drew its code by itself: who does not know the draws"
+    )
+
+    @property
+    def stated(self) -> float:
+        """The figure to state for one row: of the plan if there is one."""
+        return self.one if self.plan is None else self.plan.one
 
 
 class CertifiedData(Claim):

@@ -58,3 +58,12 @@ def keyed_uniform(
     words = keyed_words(key, x, 2, people).astype(np.float64)
     whole: npt.NDArray[np.float64] = (words[:, 0] * 2**20 + words[:, 1] // 2**12 + 0.5) / 2**52
     return whole
+
+
+def with_nonces(x: FloatArray, nonces: npt.NDArray[np.uint64] | None) -> FloatArray:
+    """Records with nonces (n, k) as further columns, (n, d + 4 k): equal records then differ."""
+    if nonces is None:
+        return x
+    # As 16-bit pieces, which float32 holds exactly.
+    pieces = [(nonces >> np.uint64(s)) & np.uint64(0xFFFF) for s in (0, 16, 32, 48)]
+    return np.concatenate([x, *(p.astype(np.float32) for p in pieces)], axis=1)

@@ -7,6 +7,7 @@ the best possible attacker can be computed: see `withhold.certificate`.
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ class Channel(FeatureModifier):
     codes: FloatArray  # (N, d)
     key: bytes
     person: str | None = None
+    draws_by_row: ClassVar[bool] = False  # whether equal records draw separately, by nonces
 
     @property
     def dimension(self) -> int:
@@ -91,3 +93,14 @@ def finite(w: FloatArray) -> FloatArray:
     if not right.all():
         raise RecordError(int(np.argmin(right)), "is too large to be given a code; drop it")
     return w
+
+
+def counted(x: FloatArray) -> npt.NDArray[np.uint64]:
+    """A nonce for each record (n, 1): the number of equal records before it."""
+    _, value = np.unique(x + np.float32(0), axis=0, return_inverse=True)
+    value = value.reshape(-1)
+    order = np.argsort(value, kind="stable")
+    starts = np.searchsorted(value[order], np.arange(int(value.max(initial=-1)) + 1))
+    found = np.empty(len(x), np.uint64)
+    found[order] = np.arange(len(x)) - starts[value[order]]
+    return found[:, None]

@@ -28,6 +28,7 @@ class Modifier(ABC):
     method: ClassVar[str]
     kinds: ClassVar[tuple[RecordKind, ...]]  # of the records that it changes
     learned: ClassVar[bool] = True  # whether a fit reads the records and their labels
+    of_given_records: ClassVar[bool] = False  # whether it is for the records of the fit alone
     key: bytes  # the secret of the bundle: it determines draws and signs certificates
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from withhold.records.readers import (
     FeatureLayout,
     Samples,
     Selection,
+    Source,
     kind_of_folder,
     load_features,
     open_media,
@@ -34,6 +35,7 @@ from withhold.records.samples import Kind, RecordKind
 from withhold.records.split_access import SplitAccess
 from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD, bare_table, canonical_bytes, to_table
+from withhold.records.tabular import TableEncoder
 
 FloatArray = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
@@ -60,6 +62,8 @@ class Dataset(RecordAccess, SplitAccess):
     path: Path | None = None  # the file that was read
     media: Collection | None = None  # images, sounds, clips or texts, not yet decoded
     pixels: npt.NDArray[np.uint8] | None = None  # images of the features, (n, channels, side, side)
+    tabular: bool = False  # rows of a mixed table; x is what `encoder` makes of them
+    encoder: TableEncoder | None = None
     _encoded: dict[str, Attribute] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -71,15 +75,17 @@ class Dataset(RecordAccess, SplitAccess):
         group: str | None = None,
         exclude: Sequence[str] = (),
         multilabel: Mapping[str, Sequence[str]] | None = None,
-        kind: Kind | None = None,
+        kind: Kind | Literal["table"] | None = None,
+        delimiter: str | None = None,
         pattern: str | None = None,
         column: str | None = None,
         rate: int | None = None,
         allow_outside: bool = False,
         progress: Progress | None = None,
     ) -> Dataset:
-        """Read a Parquet, CSV or npz file, a pandas, polars or Arrow frame, a Hugging Face dataset,
-        a folder of media, or with `kind` ("image", "sound", "clip", "text") a table of media.
+        """Read a Parquet, CSV, JSON Lines, Excel or npz file, a pandas, polars or Arrow frame, a
+        Hugging Face dataset, a folder of media, or with `kind` ("image", "sound", "clip", "text") a
+        table of media. With `kind="table"` the records are the rows of a mixed table.
 
         `features` names the list column, or the numeric columns, with the features.
         `multilabel` names attributes made of several binary columns. For media, `pattern` reads
@@ -89,6 +95,14 @@ class Dataset(RecordAccess, SplitAccess):
         Streams record batches into one float32 array, so peak memory is little more than the
         features themselves. Media are listed and not read.
         """
+        if kind == "table":
+            return cls.of_table(
+                open_source(source, delimiter=delimiter),
+                path=Path(source) if isinstance(source, str | Path) else None,
+                group=group,
+                exclude=exclude,
+                progress=progress,
+            )
         if kind is not None or (isinstance(source, str | Path) and Path(source).is_dir()):
             media = open_media(
                 source,
@@ -105,7 +119,7 @@ class Dataset(RecordAccess, SplitAccess):
                 "pattern, column and rate are options for media; name the kind of media too:"
                 ' Dataset.read(path, kind="image")'
             )
-        file = open_source(source)
+        file = open_source(source, delimiter=delimiter)
         layout = FeatureLayout.resolve(file.schema, features, name=file.name)
         others = [c for c in file.schema.names if c not in layout.columns]
         with (progress or Silent()).stage(f"reading {file.name}", None):
@@ -174,6 +188,24 @@ class Dataset(RecordAccess, SplitAccess):
         )
 
     @classmethod
+    def of_table(
+        cls,
+        source: Source,
+        *,
+        path: Path | None = None,
+        group: str | None = None,
+        exclude: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> Dataset:
+        """The rows of a mixed table as records. Every column is an attribute; x is empty."""
+        with (progress or Silent()).stage(f"reading {source.name}", None):
+            table = pa.Table.from_batches(list(source.batches()), source.schema)
+        layout = FeatureLayout((), 0, (), False, source.name)
+        x = np.empty((table.num_rows, 0), np.float32)
+        data = cls(x, table, layout, source.schema, source.name, group, frozenset(exclude))
+        return checked(replace(data, path=path, tabular=True))
+
+    @classmethod
     def of_labels(cls, labels: Any, n: int, *, name: str = "the data") -> Dataset:
         """n records with labels only: a mapping, any frame, or None."""
         table = to_table(labels, n)
@@ -187,7 +219,9 @@ class Dataset(RecordAccess, SplitAccess):
     @property
     def kind(self) -> RecordKind:
         """What the records are: "features", or the kind of their media."""
-        return "features" if self.media is None else self.media.kind
+        if self.media is not None:
+            return self.media.kind
+        return "table" if self.tabular else "features"
 
     @property
     def dimension(self) -> int:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 Kind = Literal["image", "sound", "clip", "text"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-RecordKind = Literal["features", "image", "sound", "clip", "text"]
+RecordKind = Literal["features", "table", "image", "sound", "clip", "text"]
 FloatArray = npt.NDArray[np.float32]
 ByteArray = npt.NDArray[np.uint8]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from withhold import __version__
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.code_digests import digests
-from withhold.certificate.given_release import ReleaseTally
+from withhold.certificate.given_release import ReleaseTally, preserved_names
+from withhold.certificate.plan_tally import PlanTally
 from withhold.certificate.release_file import ReleaseCertificate, ReleasedFile, attribute_claims
 from withhold.methods import Channel
 from withhold.records.attribute import Attribute
+from withhold.release.modify import Modified
 from withhold.release.policy import Decision, labels_of
 
 
@@ -29,15 +29,18 @@ class Certifier:
         if isinstance(bundle.modifier, Channel):
             roles = bundle.roles
             self.tally = ReleaseTally(suppress=roles.suppress, preserve=roles.preserve)
+        by_row = isinstance(bundle.modifier, Channel) and bundle.modifier.draws_by_row
+        self.plan = PlanTally(bundle.roles.suppress) if by_row else None
 
     def add(
         self,
-        drawn: npt.NDArray[np.int64] | None,
+        made: Modified,
         table: pa.Table,
         multilabel: Mapping[str, Sequence[str]],
         name: str,
     ) -> None:
         """Count released rows: their codes, and the source columns with their labels."""
+        drawn = made.codes
         if self.tally is None or drawn is None:
             return
         roles = self.bundle.roles
@@ -50,6 +53,9 @@ class Certifier:
         elif group is not None:
             self._no_people = True
         self.tally.add(drawn, labels, people)
+        if self.plan is not None and made.plan is not None:
+            given = [labels[n] for n in roles.preserve if n in labels]
+            self.plan.add(made.plan, labels, preserved_names(given, len(drawn)))
 
     def certificate(
         self,
@@ -66,6 +72,11 @@ class Certifier:
         if self.tally is None or not isinstance(modifier, Channel):
             return None
         claims = self.tally.claims(modifier.codes)
+        if self.plan is not None:
+            claims = {
+                n: claim.model_copy(update={"plan": self.plan.claim(n)})
+                for n, claim in claims.items()
+            }
         later = (self.bundle.certificate or {}).get("attributes")
         found = ReleaseCertificate(
             schema=2,

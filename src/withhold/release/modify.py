@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from withhold.bundle.bundle import Bundle
 from withhold.core.errors import UserError
 from withhold.methods import Channel, FeatureModifier
 from withhold.methods.features.codebook import CodebookModifier
+from withhold.methods.features.exact import ExactModifier
 from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
@@ -31,6 +34,20 @@ def check_shape(bundle: Bundle, shape: str) -> Shape:
     return shape  # type: ignore[return-value]
 
 
+@dataclass(frozen=True, eq=False)
+class Modified:
+    """What the modifier made of some records.
+
+    x: features (n, d); codes: (n,), if the modifier is a channel; rows: the columns of a table, if
+    the records are rows of one; plan: W (n, N), if every row drew its code by itself.
+    """
+
+    x: FloatArray
+    codes: npt.NDArray[np.int64] | None = None
+    rows: pa.Table | None = None
+    plan: FloatArray | None = None
+
+
 def modified(
     bundle: Bundle,
     x: FloatArray,
@@ -40,11 +57,11 @@ def modified(
     nonces: npt.NDArray[np.uint64] | None,
     name: str,
     done: int,
-) -> tuple[FloatArray, npt.NDArray[np.int64] | None]:
-    """Features x': (n, d) and, if the modifier is a channel, the code of each record (n,).
+) -> Modified:
+    """What leaves of records x: (n, d), and the code of each record.
 
-    nonces: (n, 2), for `sample`, distinguish equal records. They do not depend on the position of
-    the row.
+    nonces: (n, 2) distinguish equal records, for `sample` and for methods whose rows draw by
+    themselves. They do not depend on the position of the row.
     """
     modifier = bundle.modifier
     assert isinstance(modifier, FeatureModifier)
@@ -53,6 +70,8 @@ def modified(
             f"{name} has {x.shape[1]:,} features, the bundle was fitted on"
             f" {modifier.dimension:,}; name the same ones with --features"
         )
+    if isinstance(modifier, ExactModifier):
+        return _drawn_by_row(modifier, x, labels, nonces)
     drawn = modifier.draw(x, labels) if isinstance(modifier, Channel) else None
     if shape == "sample":
         assert isinstance(modifier, CodebookModifier)
@@ -69,4 +88,19 @@ def modified(
             f"row {row} of {name} (the first row is 0) is too large to be modified:"
             " its release would be NaN or infinite; drop the row"
         )
-    return made, drawn
+    return Modified(made, drawn)
+
+
+def _drawn_by_row(
+    modifier: ExactModifier,
+    x: FloatArray,
+    labels: dict[str, Attribute],
+    nonces: npt.NDArray[np.uint64] | None,
+) -> Modified:
+    """Codes that every row draws by itself, and the plan that they were drawn from."""
+    assert nonces is not None
+    drawn, plan = modifier.draw_with(x, labels, nonces)
+    rows = None
+    if modifier.rows is not None:
+        rows = modifier.rows.make(drawn, modifier.table_uniforms(x, nonces))
+    return Modified(modifier.codes[drawn], drawn, rows, plan)

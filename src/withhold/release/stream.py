@@ -24,6 +24,7 @@ from withhold.core.errors import RecordError, UserError
 from withhold.core.progress import Progress, Stage
 from withhold.core.safe_read import file_sha256
 from withhold.methods import Channel
+from withhold.methods.features.exact import ExactModifier
 from withhold.records.plain import plain_column, plain_schema
 from withhold.records.readers import FeatureLayout, Source
 from withhold.records.writers import open_sink
@@ -31,11 +32,12 @@ from withhold.records.writers.row_list import FeatureDigest, rows_path, write_ro
 from withhold.records.writers.shuffle import Shuffle
 from withhold.release.certificate import Certifier
 from withhold.release.keyed_order import occurrences, shuffled_places
-from withhold.release.modify import INDEX, Shape, modified
+from withhold.release.modify import INDEX, Modified, Shape, modified
 from withhold.release.policy import Decision, Wishes, decide
 from withhold.release.release_files import Written, codes_path, making
 from withhold.release.subject import needed_labels, subject_of
 from withhold.release.survey import survey
+from withhold.release.table_layout import TableLayout
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -53,7 +55,8 @@ def release_features(
 ) -> Written:
     """Decide what leaves, modify it, and write it in a keyed random order."""
     layout = layout_of(bundle, source, features)
-    key = bundle.modifier.key
+    key, tabular = bundle.modifier.key, isinstance(layout, TableLayout)
+    by_row = isinstance(bundle.modifier, Channel) and bundle.modifier.draws_by_row
     with progress.stage(f"looking at {source.name}", source.num_rows) as bar:
         found = survey(_pieces(source, layout, rows, bar), key)
     n = len(found.digests)
@@ -61,7 +64,7 @@ def release_features(
     decision = decide(subject, wishes)
     schema = _schema(layout, source, decision, shape)
     places = np.arange(n) if wishes.same_order else shuffled_places(found.digests, key)
-    counted = occurrences(found.digests) if shape == "sample" else None
+    counted = occurrences(found.digests) if shape == "sample" or by_row else None
     certifier, original = Certifier(bundle), FeatureDigest()
     done = 0
     with (
@@ -71,33 +74,38 @@ def release_features(
     ):
         for batch in source.batches(rows=rows):
             x = np.array(layout.read(batch, start_row=done))
-            original.add(x)
             rows_here = slice(done, done + len(x))
             labelled = pa.Table.from_batches([batch])
+            if tabular:
+                original.add_table(labelled)
+            else:
+                original.add(x)
             labels = needed_labels(bundle, labelled, source.name)
             nonces = None
             if counted is not None:
                 nonces = np.stack([found.digests[rows_here], counted[rows_here]], 1)
             try:
-                made, drawn = modified(
+                made = modified(
                     bundle, x, labels, shape=shape, nonces=nonces, name=source.name,
                     done=done,
                 )  # fmt: skip
             except RecordError as error:
                 raise error.after(done) from None
-            released = _with(batch, layout, made, drawn, shape)
+            released = _with(batch, layout, made, shape)
             shuffle.write(_leaving(released, layout, schema), places[rows_here])
-            certifier.add(drawn, labelled, bundle.input["multilabel"], source.name)
+            certifier.add(made, labelled, bundle.input["multilabel"], source.name)
             done += len(x)
             bar.advance(len(x))
         if done != n:
             raise UserError(f"{source.name} changed while it was read; run again")
-        with open_sink(folder / output.name, schema) as sink:
+        delimiter = getattr(source, "delimiter", None)
+        with open_sink(folder / output.name, schema, delimiter=delimiter) as sink:
             for batch in shuffle.batches():
                 sink.write(batch)
         codes = rows_file = None
         if shape == "index":
             codes = codes_path(output)
+            assert not isinstance(layout, TableLayout)
             _write_codes(bundle, layout, source.schema, folder / codes.name)
         if not wishes.same_order:
             rows_file = rows_path(output, n)
@@ -116,12 +124,15 @@ def release_features(
             with writing_to(beside):
                 (folder / beside.name).write_bytes(certificate.json_bytes())
     return Written(
-        "features", n, decision, schema.names, wishes.same_order, rows_file, beside, codes
+        bundle.kind, n, decision, schema.names, wishes.same_order, rows_file, beside, codes
     )
 
 
-def layout_of(bundle: Bundle, source: Source, features: str) -> FeatureLayout:
+def layout_of(bundle: Bundle, source: Source, features: str) -> FeatureLayout | TableLayout:
     """The features of the source, in the order of the fit."""
+    if bundle.kind == "table":
+        assert isinstance(bundle.modifier, ExactModifier)
+        return TableLayout.of(bundle.modifier, source)
     layout = FeatureLayout.resolve(source.schema, features, name=source.name)
     fitted = tuple(bundle.input["columns"])
     if layout.columns != fitted and set(layout.columns) == set(fitted):
@@ -131,9 +142,11 @@ def layout_of(bundle: Bundle, source: Source, features: str) -> FeatureLayout:
 
 
 def _pieces(
-    source: Source, layout: FeatureLayout, rows: int, bar: Stage
+    source: Source, layout: FeatureLayout | TableLayout, rows: int, bar: Stage
 ) -> Iterator[tuple[FloatArray, pa.Table]]:
-    others = [c for c in source.schema.names if c not in layout.columns]
+    # The columns of a table are features and labels at once.
+    tabular = isinstance(layout, TableLayout)
+    others = [c for c in source.schema.names if tabular or c not in layout.columns]
     done = 0
     for batch in source.batches(rows=rows):
         x = np.array(layout.read(batch, start_row=done))
@@ -142,7 +155,9 @@ def _pieces(
         bar.advance(len(x))
 
 
-def _schema(layout: FeatureLayout, source: Source, decision: Decision, shape: Shape) -> pa.Schema:
+def _schema(
+    layout: FeatureLayout | TableLayout, source: Source, decision: Decision, shape: Shape
+) -> pa.Schema:
     """The columns of the release, in the order of the source. The number of the code is last."""
     keep = [f for f in layout.release_schema(source.schema) if f.name in decision.leaving]
     if shape != "index":
@@ -157,21 +172,23 @@ def _schema(layout: FeatureLayout, source: Source, decision: Decision, shape: Sh
 
 
 def _with(
-    batch: pa.RecordBatch,
-    layout: FeatureLayout,
-    made: FloatArray,
-    drawn: npt.NDArray[np.int64] | None,
-    shape: Shape,
+    batch: pa.RecordBatch, layout: FeatureLayout | TableLayout, made: Modified, shape: Shape
 ) -> pa.RecordBatch:
     """The batch with the modified features. No column has been left out yet."""
+    if isinstance(layout, TableLayout):
+        assert made.rows is not None
+        return layout.write(batch, made.rows)
     if shape != "index":
-        return layout.write(batch, made)
+        return layout.write(batch, made.x)
+    drawn = made.codes
     assert drawn is not None
     kept = batch.drop_columns([INDEX]) if INDEX in batch.schema.names else batch
     return kept.append_column(pa.field(INDEX, pa.uint16()), pa.array(drawn.astype(np.uint16)))
 
 
-def _leaving(batch: pa.RecordBatch, layout: FeatureLayout, schema: pa.Schema) -> pa.RecordBatch:
+def _leaving(
+    batch: pa.RecordBatch, layout: FeatureLayout | TableLayout, schema: pa.Schema
+) -> pa.RecordBatch:
     """The columns that leave, as plain values, with one way to mark a missing value."""
     columns = [
         plain_column(batch.column(name), one_missing=name not in layout.columns).chunk(0)

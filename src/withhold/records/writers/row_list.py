@@ -12,6 +12,7 @@ import csv
 import hashlib
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,10 @@ import pyarrow.parquet as pq
 from withhold.core.atomic import open_new, writing_to
 from withhold.core.errors import UserError
 from withhold.core.safe_read import file_sha256
+from withhold.records.tables import canonical_bytes
+
+if TYPE_CHECKING:
+    from withhold.records.dataset import Dataset
 
 _STEP = 4096
 MANY_ROWS = 1_000_000  # a longer list is written as Parquet
@@ -130,7 +135,8 @@ def check_release(path: Path, release: Path, *, named: bool) -> None:
 
 
 class FeatureDigest:
-    """SHA-256 of features in the order of their rows, for any file format and batches."""
+    """SHA-256 of records in the order of their rows: of features, for any file format and batches,
+    or of all columns of a mixed table, for any file format and batches of 4,096 rows."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -139,14 +145,24 @@ class FeatureDigest:
         """The next rows, (n, d)."""
         self._hash.update(np.ascontiguousarray(x + np.float32(0), "<f4").data)
 
+    def add_table(self, table: pa.Table) -> None:
+        """The next 4,096 rows of a mixed table."""
+        for name in sorted(table.column_names):
+            self._hash.update(name.encode())
+            for piece in canonical_bytes(table[name]):
+                self._hash.update(piece)
+
     def hexdigest(self) -> str:
         """The digest of all rows so far."""
         return self._hash.hexdigest()
 
 
-def features_digest(x: npt.NDArray[np.float32]) -> str:
-    """The digest of all rows at once."""
+def records_digest(dataset: Dataset) -> str:
+    """The digest of all records of a dataset at once."""
     found = FeatureDigest()
-    for start in range(0, len(x), _STEP):
-        found.add(x[start : start + _STEP])
+    for start in range(0, len(dataset), _STEP):
+        if dataset.tabular:
+            found.add_table(dataset.table.slice(start, _STEP))
+        else:
+            found.add(dataset.x[start : start + _STEP])
     return found.hexdigest()

@@ -12,9 +12,9 @@ from pydantic import Field
 from torch import Tensor
 
 from withhold.core.errors import RecordError, UserError
-from withhold.core.keyed import keyed_normal, keyed_uniform, other_key
+from withhold.core.keyed import keyed_normal, keyed_uniform, other_key, with_nonces
 from withhold.methods.blocks import in_fixed_blocks
-from withhold.methods.channel import Channel, IntArray, finite, pick
+from withhold.methods.channel import Channel, IntArray, counted, finite, pick
 from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.features.codebook.cells import REST, joint
 from withhold.methods.features.codebook.reader import READERS, FoldedReader, Reader
@@ -155,10 +155,8 @@ class CodebookModifier(Channel):
         x, labels = self._checked(x, labels)
         if len(x) == 0:
             return np.empty((0, self.dimension), np.float32)
-        nonces = _counted(x) if nonces is None else nonces
-        # As 16-bit pieces, which float32 holds exactly.
-        pieces = [(nonces >> np.uint64(s)) & np.uint64(0xFFFF) for s in (0, 16, 32, 48)]
-        rows = np.concatenate([x, *(p.astype(np.float32) for p in pieces)], axis=1)
+        nonces = counted(x) if nonces is None else nonces
+        rows = with_nonces(x, nonces)
         noise = keyed_normal(other_key(self.key, "sample"), rows, len(self.book.spread))
         # einsum sums each record by itself; a matrix product rounds by the number of records.
         around = np.einsum("nk,kd->nd", noise, self.book.spread)
@@ -225,14 +223,3 @@ def _merge(arrays: Arrays, codes: int) -> IntArray | None:
             " bundle, or fit again"
         )
     return np.array(merge)
-
-
-def _counted(x: FloatArray) -> npt.NDArray[np.uint64]:
-    """A nonce for each record (n, 1): the number of equal records before it."""
-    _, value = np.unique(x + np.float32(0), axis=0, return_inverse=True)
-    value = value.reshape(-1)
-    order = np.argsort(value, kind="stable")
-    starts = np.searchsorted(value[order], np.arange(int(value.max(initial=-1)) + 1))
-    found = np.empty(len(x), np.uint64)
-    found[order] = np.arange(len(x)) - starts[value[order]]
-    return found[:, None]

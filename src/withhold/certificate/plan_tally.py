@@ -1,0 +1,107 @@
+"""The certificate of a plan: what is read by attackers who do not know the draws.
+
+Every row i drew its code by itself, J_i ~ W(j | i). Shown one row whose code is j and whose
+preserved labels are u, an attacker who knows everything but the draws and which row is whose is
+
+    right with probability at most  sum_ju max_s M_suj / n,     M_suj = sum over i in (s, u) of W(j | i).
+
+Exact: the row is any of the n with equal probability, so P(s, u, j) = M_suj / n. If all classes use
+the codes in the same shares, M_suj = n_su b_uj, and the figure is the floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.certificate.claims import PlanClaim
+from withhold.certificate.linked_bound import SIZES
+from withhold.certificate.plan_linked import plan_linked, plan_linked_bound
+from withhold.certificate.targets import single, together
+from withhold.records.attribute import Attribute
+
+FloatArray = npt.NDArray[np.float32]
+Masses = npt.NDArray[np.float64]
+_KEPT = 40_000_000  # numbers of the plan that are kept for rows of one class put together
+
+
+class PlanTally:
+    """Sums of the plan by class, preserved value and code, batch by batch.
+
+    Its memory does not grow with the rows, except for the plan of the first rows: it is kept
+    while it is small, for a sharper figure about several rows of one class.
+    """
+
+    def __init__(self, suppress: Sequence[str]) -> None:
+        self.suppress = tuple(suppress)
+        self._masses: dict[str, dict[tuple[str, str], Masses]] = {}
+        self._sizes: dict[str, dict[tuple[str, str], int]] = {}
+        self._plan: list[FloatArray] | None = []
+        self._classes: dict[str, list[list[str | None]]] = {}
+
+    def add(self, w: FloatArray, labels: Mapping[str, Attribute], told: Sequence[str]) -> None:
+        """Rows that leave: W (n, N), their labels, and their preserved values as text (n,)."""
+        targets = [one for name in self.suppress if name in labels for one in single(labels[name])]
+        whole = [labels[n] for n in self.suppress if n in labels and not labels[n].multilabel]
+        joint = together(whole) if len(whole) == len(self.suppress) else None
+        for target in [*targets, *([joint] if joint is not None else [])]:
+            self._add(target, w, told)
+        if self._plan is not None:
+            self._plan.append(w)
+            if sum(p.size for p in self._plan) > _KEPT:
+                self._plan = None
+
+    def _add(self, target: Attribute, w: FloatArray, told: Sequence[str]) -> None:
+        masses = self._masses.setdefault(target.name, {})
+        sizes = self._sizes.setdefault(target.name, {})
+        values, which = np.unique(np.asarray(told, dtype=object).astype(str), return_inverse=True)
+        pair = np.where(target.codes < 0, -1, target.codes * len(values) + which.reshape(-1))
+        for code in np.unique(pair[pair >= 0]):
+            rows = np.flatnonzero(pair == code)
+            key = (target.classes[code // len(values)], str(values[code % len(values)]))
+            total = w[rows].sum(axis=0, dtype=np.float64)
+            masses[key] = masses[key] + total if key in masses else total
+            sizes[key] = sizes.get(key, 0) + len(rows)
+        if self._plan is not None:
+            names = [target.classes[c] if c >= 0 else None for c in target.codes]
+            self._classes.setdefault(target.name, []).append(names)
+
+    def claim(self, name: str) -> PlanClaim | None:
+        """What is certified of an attribute, or None if it has fewer than two classes."""
+        masses, sizes = self._masses.get(name, {}), self._sizes.get(name, {})
+        classes = sorted({s for s, _ in masses})
+        if len(classes) < 2:
+            return None
+        n = sum(sizes.values())
+        values = sorted({u for _, u in masses})
+        right, unequal = 0.0, 0.0
+        for value in values:
+            here = [masses[key] for key in masses if key[1] == value]
+            count = [sizes[key] for key in masses if key[1] == value]
+            right += float(np.max(here, axis=0).sum())
+            common = np.sum(here, axis=0) / sum(count)
+            far = [np.abs(m / c - common).max() for m, c in zip(here, count, strict=True)]
+            unequal = max(unequal, float(max(far)))
+        one = min(right / n, 1.0)
+        return PlanClaim(one=one, linked=self._linked(name, classes, one), unequal=unequal)
+
+    def _linked(self, name: str, classes: list[str], one: float) -> dict[str, float]:
+        """From r rows of one class; more rows never tell less."""
+        masses, sizes = self._masses[name], self._sizes[name]
+        table = np.stack([sum(m for (s, _), m in masses.items() if s == c) for c in classes])
+        size = np.array([sum(k for (s, _), k in sizes.items() if s == c) for c in classes])
+        found, before = {}, one
+        for r in SIZES:
+            bound = plan_linked_bound(table, size, r)
+            if self._plan is not None:
+                number = {c: i for i, c in enumerate(classes)}
+                names = [v for batch in self._classes[name] for v in batch]
+                s = np.array([-1 if v is None else number[v] for v in names], np.int64)
+                known = np.flatnonzero(s >= 0)
+                w = np.concatenate(self._plan)[known]
+                bound = min(bound, plan_linked(w, s[known], r))
+            before = max(before, bound)
+            found[str(r)] = min(before, 1.0)
+        return found

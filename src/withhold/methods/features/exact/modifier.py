@@ -1,0 +1,206 @@
+"""The frozen result of `exact`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from withhold.core.errors import RecordError, UserError
+from withhold.core.keyed import keyed_uniform, other_key, with_nonces
+from withhold.methods.blocks import in_fixed_blocks
+from withhold.methods.channel import Channel, IntArray, counted, pick
+from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
+from withhold.methods.features.codebook.reader import READERS, Reader
+from withhold.methods.features.exact.labelled_cells import places, refuse_unknown
+from withhold.methods.features.exact.table_rows import TableRows
+from withhold.methods.modifier import FloatArray, Labels, State
+
+Nonces = npt.NDArray[np.uint64]
+_PIECE = 2048  # records whose probabilities are in memory at once
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPlan:
+    """The channel W(j | x, c) = (1 - mix_c) softmax_j(reader(x, s) + potentials_c) + mix_c rest_c.
+
+    codes (N, d); potentials and rest (C, N); mix (C,); cells (K, U) is the cell of each suppressed
+    class and preserved value, -1 where the fit saw no such record.
+    """
+
+    reader: Reader
+    codes: FloatArray
+    potentials: FloatArray
+    mix: FloatArray
+    rest: FloatArray
+    cells: IntArray
+
+
+class ExactSettings(StateSettings):
+    """Settings besides the arrays."""
+
+    reader: Literal["metric", "network"]
+    sharpness: float = Field(gt=0)
+    suppress: tuple[str, ...]
+    preserve: tuple[str, ...]
+    classes: tuple[str, ...]
+    values: tuple[str, ...]
+    table: dict[str, Any] | None = None
+
+
+class ExactModifier(Channel):
+    """Every row draws its code by itself, from a plan that is balanced over the fitted records.
+
+    It needs the suppressed and preserved labels of every record. Released with the records of the
+    fit, each class uses each code in exactly the same share, on average over the draws. For a
+    table, `rows` turns codes into rows.
+    """
+
+    method = "exact"
+    kinds = ("features", "table")
+    draws_by_row = True
+    of_given_records = True
+
+    def __init__(
+        self,
+        plan: ExactPlan,
+        key: bytes,
+        *,
+        suppress: tuple[str, ...],
+        preserve: tuple[str, ...],
+        classes: tuple[str, ...],
+        values: tuple[str, ...],
+        rows: TableRows | None = None,
+    ) -> None:
+        self.plan, self.key, self.codes = plan, key, plan.codes
+        self.suppress, self.preserve = suppress, preserve
+        self.classes, self.values, self.rows = classes, values, rows
+        self._potentials = torch.from_numpy(plan.potentials)
+        self._mix, self._rest = torch.from_numpy(plan.mix), torch.from_numpy(plan.rest)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The suppressed and the preserved attributes."""
+        return (*self.suppress, *self.preserve)
+
+    def cells_of(self, labels: Labels, n: int) -> tuple[IntArray, IntArray]:
+        """The suppressed class (n,) and the cell (n,) of each record."""
+        s, _ = places(labels, self.suppress, self.classes, n)
+        u, _ = places(labels, self.preserve, self.values, n)
+        cell = np.where((s < 0) | (u < 0), -1, self.plan.cells[s, u])
+        refuse_unknown(cell, self.needs)
+        return s, cell
+
+    def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
+        s, cell = self.cells_of(labels, len(x))
+        # The class and the cell are passed along as two more columns.
+        whole = np.column_stack([x, s.astype(np.float32), cell.astype(np.float32)])
+        return in_fixed_blocks(self._work, whole, outputs=len(self.codes))
+
+    def _work(self, piece: Tensor) -> Tensor:
+        x, s, cell = piece[:, :-2].contiguous(), piece[:, -2].long(), piece[:, -1].long()
+        w = torch.softmax(self.plan.reader.scores(x, s) + self._potentials[cell], dim=1)
+        mix = self._mix[cell][:, None]
+        return (1 - mix) * w + mix * self._rest[cell]
+
+    def draw_with(
+        self, x: FloatArray, labels: Labels | None, nonces: Nonces | None
+    ) -> tuple[IntArray, FloatArray]:
+        """The code of each record (n,), and W (n, N), of at most some thousand records.
+
+        nonces (n, k) tell equal records apart, so that each row draws by itself. Without them,
+        equal records of x are numbered.
+        """
+        x, labels = self._checked(x, labels)
+        if len(x) == 0:
+            return np.empty(0, np.int64), np.empty((0, len(self.codes)), np.float32)
+        w = self._finite(x, labels)
+        return pick(w, keyed_uniform(self.key, with_nonces(x, nonces))), w
+
+    def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
+        raise RecordError(0, "cannot be drawn alone: the draws of `exact` belong to rows")
+
+    def draw(
+        self, x: FloatArray, labels: Labels | None = None, *, nonces: Nonces | None = None
+    ) -> IntArray:
+        """The code of each record: (n, d) -> (n,)."""
+        x, labels = self._checked(x, labels)
+        nonces = counted(x) if nonces is None else nonces
+        out = np.empty(len(x), np.int64)
+        for start in range(0, len(x), _PIECE):
+            at = np.arange(start, min(start + _PIECE, len(x)))
+            part = {n: a.rows(at) for n, a in labels.items()}
+            try:
+                out[at] = self.draw_with(x[at], part, nonces[at])[0]
+            except RecordError as error:
+                raise error.after(start) from None
+        return out
+
+    def table_uniforms(self, x: FloatArray, nonces: Nonces) -> npt.NDArray[np.float64]:
+        """Uniforms (n, columns) that decide the values of the rows of a table."""
+        assert self.rows is not None
+        key = other_key(self.key, "values of a row")
+        return self.rows.uniforms(key, with_nonces(x, nonces))
+
+    def state(self) -> State:
+        """The plan, the reader's arrays, and how codes become rows of a table."""
+        p = self.plan
+        arrays: State = {
+            "codes": p.codes, "potentials": p.potentials, "mix": p.mix, "rest": p.rest,
+            "cells": p.cells,
+        }  # fmt: skip
+        arrays |= {f"reader.{k}": v for k, v in p.reader.state().items()}
+        return arrays if self.rows is None else arrays | self.rows.state()
+
+    def settings(self) -> dict[str, Any]:
+        """The reader's kind, the attributes, and their values in order."""
+        return {
+            "reader": self.plan.reader.kind,
+            "sharpness": self.plan.reader.sharpness,
+            "suppress": list(self.suppress),
+            "preserve": list(self.preserve),
+            "classes": list(self.classes),
+            "values": list(self.values),
+            "table": None if self.rows is None else self.rows.settings(),
+        }
+
+    @classmethod
+    def from_state(cls, state: State, settings: dict[str, Any], key: bytes) -> ExactModifier:
+        """The modifier that was saved."""
+        checked = checked_modifier(settings, ExactSettings)
+        rows = None
+        if checked.table is not None:
+            state, rows = TableRows.from_state(state, checked.table)
+        arrays = Arrays(state)
+        codes = arrays.take("codes", "N", "d")
+        potentials = arrays.take("potentials", "C", "N")
+        mix, rest = arrays.take("mix", "C", least=0), arrays.take("rest", "C", "N", least=0)
+        cells = arrays.take_any("cells", len(checked.classes), len(checked.values))
+        if cells.dtype != np.int64 or not -1 <= cells.min() <= cells.max() < len(mix):
+            raise UserError(
+                "array 'cells' of the modifier names no cells; restore the bundle, or fit again"
+            )
+        if (mix > 1).any() or not np.allclose(rest.sum(axis=1), 1, atol=1e-3):
+            raise UserError(
+                "array 'rest' of the modifier does not sum to 1; restore the bundle, or fit again"
+            )
+        arrays.expect("K", len(checked.classes))
+        reader = READERS[checked.reader].from_arrays(arrays, checked.sharpness)
+        arrays.close()
+        return cls(
+            ExactPlan(reader, codes, potentials, mix, rest, np.array(cells)),
+            key,
+            suppress=checked.suppress,
+            preserve=checked.preserve,
+            classes=checked.classes,
+            values=checked.values,
+            rows=rows,
+        )
+
+
+_PIECE = 2048  # records whose probabilities are in memory at once

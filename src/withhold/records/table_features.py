@@ -1,0 +1,114 @@
+"""Features of a mixed table, for methods and attackers that work on numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress, Silent
+from withhold.records.dataset import Dataset
+from withhold.records.readers import FeatureLayout
+from withhold.records.splits import SPLIT
+from withhold.records.tables import RECORD, bare_table
+from withhold.records.tabular import TableColumns, TableEncoder, describe_columns
+
+_STEP = 65_536  # rows encoded at once
+
+
+def encode_table(
+    dataset: Dataset,
+    leave_out: Collection[str],
+    *,
+    least: int = 5,
+    progress: Progress | None = None,
+) -> Dataset:
+    """The dataset with features x of all its columns but those in `leave_out`, the group and `split`.
+
+    Columns that hold no values to compare (free text, ids) have no features; they are named.
+    """
+    skip = {*leave_out, SPLIT, RECORD, *dataset.exclude}
+    skip |= {dataset.group} if dataset.group is not None else set()
+    columns = describe_columns(dataset.table, name=dataset.name, leave_out=skip, least=least)
+    if not columns.columns:
+        raise UserError(
+            f"{dataset.name} has no column to release besides those that are suppressed or dropped;"
+            " give a table with more columns"
+        )
+    for name, why in columns.dropped.items():
+        (progress or Silent()).say(f"column '{name}' of {dataset.name} is left out: {why}")
+    encoder = TableEncoder.fit(dataset.table, columns)
+    if encoder.width == 0:
+        raise UserError(
+            f"no column of {dataset.name} besides the suppressed ones differs between records;"
+            " there is nothing to keep"
+        )
+    return with_encoder(dataset, encoder)
+
+
+def with_encoder(dataset: Dataset, encoder: TableEncoder) -> Dataset:
+    """The dataset with the features that an encoder makes of its rows."""
+    n = len(dataset)
+    x = np.empty((n, encoder.width), np.float32)
+    for start in range(0, n, _STEP):
+        x[start : start + _STEP] = encoder.encode(dataset.table.slice(start, _STEP))
+    names = tuple(c.name for c in encoder.columns)
+    layout = FeatureLayout(names, encoder.width, names, False, dataset.name)
+    return replace(dataset, x=x, layout=layout, tabular=True, encoder=encoder)
+
+
+def attack_tables(
+    original: Dataset, release: Dataset, suppress: Collection[str]
+) -> tuple[Dataset, Dataset]:
+    """Both tables with features of the columns that they share, for an audit.
+
+    The encoder is fitted on both together, so that no value of either is lost. Columns that are
+    suppressed, or that only the release has, or that have no features, stay columns of the
+    release: the audit attacks them as such.
+    """
+    shared = [
+        c
+        for c in release.table.column_names
+        if c in original.table.column_names and c not in suppress and c != original.group
+    ]
+    columns = _same_kinds(original, release, shared)
+    both = pa.concat_tables(
+        [_plain(d.table.select(columns.names)) for d in (original, release)],
+        promote_options="permissive",
+    )
+    encoder = TableEncoder.fit(both, columns)
+    if encoder.width == 0:
+        raise UserError(
+            f"{original.name} and {release.name} share no column that can be compared; are they"
+            " the same kind of data?"
+        )
+    made = with_encoder(release, encoder)
+    rest = [c for c in release.table.column_names if c not in columns.names]
+    table = release.table.select(rest) if rest else bare_table(len(release))
+    fields = [f for f in release.schema if f.name in rest]
+    made = replace(made, table=table, schema=pa.schema(fields), _encoded={})
+    return with_encoder(original, encoder), made
+
+
+def _same_kinds(original: Dataset, release: Dataset, shared: list[str]) -> TableColumns:
+    """Descriptions of the shared columns that have features in both tables."""
+    others = set(original.table.column_names) - set(shared)
+    found = describe_columns(original.table, name=original.name, leave_out=others, least=1)
+    keep = tuple(
+        c
+        for c in found.columns
+        if release.table[c.name].type == original.table[c.name].type
+        or pa.types.is_null(release.table[c.name].type)
+    )
+    return TableColumns(keep, found.dropped)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The table without dictionary types, so that tables of different dictionaries can be joined."""
+    columns = [
+        c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)
