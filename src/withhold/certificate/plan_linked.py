@@ -176,7 +176,7 @@ def _range_with_replacement(plan: PlanCodes, largest: FloatArray) -> tuple[float
     """Limits of the numbers of `_drawn_with_replacement`.
 
     With X = max_s pi_s P^_s / q and D = sum_s pi_s P^_s / q they are X - b (D - 1), b = max_s pi_s.
-    X / D >= 1 / K and X <= D <= max_s c_s; X <= max_s c_s pi_s max_y prod_k (p_s / sum_t pi_t p_t).
+    X / D >= 1 / K and X <= D <= max_s c_s; X <= max_s pi_s c_s (max_j max_s p_sj / min_s p_sj)^r.
     """
     k, b = len(plan.sizes), float(plan.prior.max())
     least = plan.shares.min(axis=0)
