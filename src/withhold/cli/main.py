@@ -18,6 +18,7 @@ from withhold import __version__
 from withhold.cli.audit import audit
 from withhold.cli.bench import bench
 from withhold.cli.certify import certify
+from withhold.cli.compare import compare
 from withhold.cli.demo import demo
 from withhold.cli.extract import extract
 from withhold.cli.fit import fit
@@ -55,7 +56,7 @@ def _main(
         typer.echo(context.get_help())
 
 
-for _command in (demo, inspect, extract, fit, transform, certify, audit, bench):
+for _command in (demo, inspect, compare, extract, fit, transform, certify, audit, bench):
     app.command(cls=GroupedCommand)(_command)
 
 INTERRUPTED = 130
