@@ -39,8 +39,8 @@ def row_plans(case: CompareCase, methods: Sequence[str], budget: str | None) -> 
 
 
 def in_running_order(plans: Sequence[RowPlan]) -> list[RowPlan]:
-    """The order in which rows are made. Smaller versions of `exact` need the default first."""
-    return sorted(plans, key=lambda p: _FIRST.index(p.method) + (0.5 if p.part else 0))
+    """The order in which rows are made: those of part of the codes follow all quick rows."""
+    return sorted(plans, key=lambda p: _FIRST.index(p.method) + (3.5 if p.part else 0))
 
 
 def _rows_of(name: str, case: CompareCase, budget: str | None) -> list[RowPlan]:

@@ -14,7 +14,9 @@ def headline(found: Comparison) -> str:
             return "No method that was tried meets the budget."
         return "No method that was tried is proved to stay within one point of the floor."
     kept = percent(found.kept(best))
-    return f"{best.label} keeps most within the limits: {kept} of what the other attributes say."
+    return (
+        f"Best within the limits: {best.label}. It keeps {kept} of what the other attributes say."
+    )
 
 
 def leak_sentences(found: Comparison, row: ComparedRow) -> list[str]:

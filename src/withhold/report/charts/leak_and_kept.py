@@ -59,7 +59,9 @@ def leak_and_kept(marks: Sequence[RowMark], *, name: str, limit: float | None, w
     return svg.drawing(
         _TOP + _PLOT + _BOTTOM,
         *lines,
-        *[_mark(m, reach, numbers[m.number]) for m in ordered],
+        *[_line(m, reach) for m in ordered],
+        *[_mark(m, reach) for m in ordered],
+        *[_number(m, reach, *numbers[m.number]) for m in ordered],
         axis,
         kind="rows",
         title=f"What leaks of {name}, against what is left to use",
@@ -80,31 +82,31 @@ def _y(kept: float) -> float:
     return round(_TOP + _PLOT * (1 - svg.inside(kept)), 1)
 
 
-def _mark(mark: RowMark, reach: float, place: tuple[float, bool]) -> Markup:
-    x, y, (label_y, right) = _x(mark.leak, reach), _y(mark.kept), place
-    end = _x(mark.counts, reach)
-    kind = " ".join(["dot", "sure" if mark.proved else "", "best" if mark.best else ""]).strip()
-    ring = (
-        [svg.element("circle", {"cx": x, "cy": y, "r": 11, "class": "ring"})] if mark.best else []
-    )
+def _line(mark: RowMark, reach: float) -> Markup:
+    """The line from a mark to the figure that counts."""
+    y, end = _y(mark.kept), _x(mark.counts, reach)
+    across = svg.line(_x(mark.leak, reach), y, end, y, "counts")
+    return across + svg.line(end, y - 4, end, y + 4, "counts")
+
+
+def _mark(mark: RowMark, reach: float) -> Markup:
+    place: svg.Attributes = {"cx": _x(mark.leak, reach), "cy": _y(mark.kept)}
+    kind = " ".join(["dot", *["sure"] * mark.proved, *["best"] * mark.best])
+    ring = [svg.element("circle", {**place, "r": 11, "class": "ring"})] if mark.best else []
     hint = (
         f"{mark.number} {mark.label}: {100 * mark.leak:.1f} points above guessing,"
         f" {_counted(mark)}; {100 * mark.kept:.1f} % kept"
     )
-    number = svg.text(
-        f"{mark.number}", x, label_y + 4.5, "number strong" if mark.best else "number",
-        anchor="start" if right else "end", dx=(15 if mark.best else 9) * (1 if right else -1),
-    )  # fmt: skip
-    return svg.element(
-        "g",
-        {"class": "row best" if mark.best else "row"},
-        svg.element("title", {}, hint),
-        svg.line(x, y, end, y, "counts"),
-        svg.line(end, y - 4, end, y + 4, "counts"),
-        *ring,
-        svg.element("circle", {"cx": x, "cy": y, "r": 6, "class": kind}),
-        number,
-    )
+    dot = svg.element("circle", {**place, "r": 6, "class": kind})
+    return svg.element("g", {}, svg.element("title", {}, hint), *ring, dot)
+
+
+def _number(mark: RowMark, reach: float, y: float, right: bool) -> Markup:
+    """The number of a row, beside its mark."""
+    away = (15 if mark.best else 9) * (1 if right else -1)
+    kind, anchor = "number strong" if mark.best else "number", "start" if right else "end"
+    x = _x(mark.leak, reach)
+    return svg.text(f"{mark.number}", x, y + 4.5, kind, anchor=anchor, dx=away)
 
 
 def _number_places(marks: Sequence[RowMark], reach: float) -> dict[int, tuple[float, bool]]:
