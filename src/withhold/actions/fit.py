@@ -115,6 +115,8 @@ def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
     secret = as_key(request.key)
     dataset = _read(request, progress)
     _check_roles(dataset, roles, request.method)
+    if dataset.tabular:
+        dataset = encode_table(dataset, roles.suppress, least=_least(chosen), progress=progress)
     if request.raw is not None:
         dataset = with_raw_media(dataset, request.raw, **request.opening.given())
     work = target.with_name(f"{target.name}.partial")
@@ -207,14 +209,19 @@ def _fit_given(
     had.require()
     for warning in had.warnings:
         progress.say(f"warning: {warning}")
-    if dataset.tabular:
-        least = int(getattr(settings, "least", 5))
+    if dataset.tabular and dataset.encoder is None:
+        least = _least(settings)
         dataset = encode_table(dataset, roles.suppress, least=least, progress=progress)
     modifier = get_method(method).fit(
         dataset, roles, settings, progress, seed=seed, journal=journal
     )
     _check_finite(modifier, method)
     return describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
+
+
+def _least(settings: BaseModel) -> int:
+    """How many people must have a value of a table for it to leave."""
+    return int(settings.model_dump().get("least", 5))
 
 
 def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> Bundle:

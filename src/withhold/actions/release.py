@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from withhold.actions.request import Opening, Request
+from withhold.actions.fit import fit_bundle
+from withhold.actions.release_audit import audit_of
+from withhold.actions.request import DataOptions, Opening, Request
 from withhold.bundle.bundle import Bundle, load_bundle
 from withhold.certificate.release_file import certificate_path
 from withhold.core.errors import UserError
@@ -17,13 +20,14 @@ from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_media, open_source
+from withhold.records.roles import Roles
 from withhold.records.writers import check_sink
 from withhold.records.writers.row_list import rows_path
 from withhold.release.media_stream import release_media
 from withhold.release.modify import check_shape
 from withhold.release.policy import Wishes
 from withhold.release.release_files import Written, codes_path
-from withhold.release.released_dataset import ReleasedDataset
+from withhold.release.released_dataset import ReleasedDataset, release_dataset
 from withhold.release.stream import release_features
 
 
@@ -58,9 +62,14 @@ class ReleaseRequest(Request):
 
 
 def release(
-    bundle: Bundle | str | Path,
-    data: Any,
+    bundle: Any,
+    data: Any = None,
     *,
+    suppress: Sequence[str] | str = (),
+    preserve: Sequence[str] | str = (),
+    config: dict[str, Any] | None = None,
+    seed: int = 0,
+    key: bytes | str | Path | None = None,
     to: Mapping[str, str] | None = None,
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
@@ -70,9 +79,22 @@ def release(
 ) -> ReleasedDataset:
     """The records that may leave, as a Dataset; `write(path)` writes them.
 
-    `bundle` is a Bundle or its folder. `data` is a Dataset, or what `Dataset.read` takes. See
+    `release("people.csv", suppress="sex")` fits method `exact` on these very records and releases
+    them: `.certificate` says what is proved, and `.audit()` attacks them. The data is a file, a
+    frame, or a Dataset; files without features are mixed tables.
+
+    `release(bundle, data)` releases records with the Bundle of an earlier fit, or its folder. See
     `Bundle.release` for the other options.
     """
+    if data is None:
+        return _release_given(
+            bundle, Roles.of(suppress, preserve), config, seed, key, progress,
+            Wishes.of(keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order),
+        )  # fmt: skip
+    if suppress or preserve or config:
+        raise UserError(
+            "a bundle has its roles and settings already; leave out suppress, preserve and config"
+        )
     loaded = bundle if isinstance(bundle, Bundle) else load_bundle(bundle)
     return loaded.release(
         data if isinstance(data, Dataset) else Dataset.read(data, progress=progress),
@@ -83,6 +105,34 @@ def release(
         same_order=same_order,
         progress=progress,
     )
+
+
+def _release_given(
+    data: Any,
+    roles: Roles,
+    config: dict[str, Any] | None,
+    seed: int,
+    key: bytes | str | Path | None,
+    progress: Progress | None,
+    wishes: Wishes,
+) -> ReleasedDataset:
+    """Fit `exact` on these records, and release them."""
+    if isinstance(data, Bundle):
+        raise UserError("give the records to release with the bundle: release(bundle, data)")
+    apart = (*wishes.keep, *wishes.drop)
+    if isinstance(data, Dataset):
+        original = replace(data, exclude=data.exclude | set(apart))
+    elif isinstance(data, str | Path):
+        reading = DataOptions(exclude=apart).resolved(Path(data))
+        original = reading.read(Path(data), progress or Silent())
+    else:
+        original = Dataset.read(data, kind="table", exclude=apart, progress=progress)
+    fitted = fit_bundle(
+        original, roles, method="exact", config=config, seed=seed, key=key, progress=progress
+    )
+    made = release_dataset(fitted, original, wishes, progress=progress)
+    attack = audit_of(original, roles.suppress, roles.preserve, fitted.modifier.key)
+    return replace(made, attack=attack)
 
 
 def release_files(
@@ -96,7 +146,7 @@ def release_files(
     check_target(output, request.data)
     bundle = load_bundle(request.bundle, key=request.key)
     progress = progress or Silent()
-    if bundle.kind == "features":
+    if bundle.kind in ("features", "table"):
         _refuse(bundle, request, request.of_media, "features")
         return bundle, _features(bundle, request, progress)
     _refuse(bundle, request, request.of_features, "media")
@@ -140,7 +190,7 @@ def _features(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Wr
 
 def _media(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Written:
     data, output, how = request.data, request.output, request.of_media
-    assert bundle.kind != "features"
+    assert bundle.kind != "features" and bundle.kind != "table"
     # By default as in the fit: a label that is read under another name would be released.
     other = "column" if data.is_dir() else "pattern"  # does not apply to these media
     known = {"pattern", "column", "rate"} - {other}  # ignore anything else in the bundle

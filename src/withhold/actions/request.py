@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.core.progress import Progress
+from withhold.records.arrow_kinds import is_list
 from withhold.records.dataset import Dataset
+from withhold.records.readers import open_source
 
 
 class Request(BaseModel):
@@ -18,22 +20,38 @@ class Request(BaseModel):
 
 
 class DataOptions(Request):
-    """How to read a file of features."""
+    """How to read a file of features, or a mixed table."""
 
     features: str = "x"
     group: str | None = None
     exclude: tuple[str, ...] = ()
     multilabel: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     test: str | None = Field(None, description='records to hold out, e.g. "take>=30"')
+    kind: Literal["features", "table"] = "features"
+    delimiter: str | None = Field(None, description="of a CSV file; guessed by default")
+
+    def resolved(self, path: Path) -> DataOptions:
+        """The same with the kind of the file: without features it is a mixed table.
+
+        A file holds features if some were named, or if it has a list column `x`.
+        """
+        if "features" in self.model_fields_set or self.kind == "table":
+            return self
+        schema = open_source(path, delimiter=self.delimiter).schema
+        listed = "x" in schema.names and is_list(schema.field("x").type)
+        return self if listed else self.model_copy(update={"kind": "table"})
 
     def read(self, path: Path, progress: Progress) -> Dataset:
         """Read the dataset at `path`."""
+        table = self.kind == "table"
         data = Dataset.read(
             path,
             features=self.features,
             group=self.group,
             exclude=self.exclude,
             multilabel=self.multilabel,
+            kind="table" if table else None,
+            delimiter=self.delimiter,
             progress=progress,
         )
         return data if self.test is None else data.with_test_where(self.test)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from withhold.audit.checked_certificate import Certified
+from withhold.audit.checked_certificate import Certified, CertifiedRows
 from withhold.audit.findings import (
     AllRows,
     ColumnRead,
@@ -176,8 +176,10 @@ class AttributeEvidence(Finding):
         """H(S) less the best held-out cross-entropy, in bits, at least 0: usable information."""
         return max([tier.bits for tier in self.tiers.values() if isinstance(tier, Tier)], default=0)
 
-    certificate: Certified | None = Field(
-        None, description="a bound on every attacker, if there is one"
+    certificate: Certified | CertifiedRows | None = Field(
+        None,
+        description="a bound on every attacker, if there is one",
+        union_mode="left_to_right",
     )
 
     @property
@@ -216,4 +218,13 @@ class AttributeEvidence(Finding):
     @property
     def contradicted(self) -> bool:
         """Whether an attack surely reads more than the certificate allows."""
-        return self.certificate is not None and self.best.ci[0] > self.certificate.at_most
+        return self.certificate is not None and self.exceeds(self.certificate.at_most)
+
+    def exceeds(self, bound: float) -> bool:
+        """Whether the best attack on single records surely reads more than a certified bound.
+
+        The figure of a plan has no margin: it is often the floor. So it is compared at the
+        confidence of `readable`. Otherwise one honest certificate in 40 would be contradicted.
+        """
+        exact = self.certificate is not None and self.certificate.plan is not None
+        return (self.best.least if exact else self.best.ci[0]) > bound

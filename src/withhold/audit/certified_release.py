@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from withhold.audit.attack_plan import Question
 from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.certified_file import same_file
 from withhold.audit.checked_certificate import (
     Certified,
     CertifiedRelease,
+    CertifiedRows,
     Proof,
     claimed,
     require_claim,
@@ -22,15 +24,20 @@ from withhold.audit.recount import (
     not_below,
     recount,
 )
-from withhold.audit.release_check import checked_claim, not_below_majority
+from withhold.audit.release_check import (
+    checked_claim,
+    claim_of_labels,
+    floor_of,
+    not_below_majority,
+)
 from withhold.audit.split import Split
-from withhold.certificate.claims import CertifiedData
+from withhold.certificate.claim_wording import PLAN_ASSUMPTIONS
+from withhold.certificate.claims import CertifiedData, ReleaseClaim
 from withhold.certificate.release_file import ASSUMPTIONS, AttributeClaims, ReleaseCertificate
 from withhold.certificate.targets import single
 from withhold.core.errors import UserError, listing
-from withhold.core.safe_read import file_sha256
 from withhold.records.attribute import Attribute
-from withhold.records.tables import RECORD
+from withhold.records.dataset import Dataset
 
 
 def prove_release(
@@ -47,15 +54,13 @@ def prove_release(
             "the certificate of the release was not signed with this key, or was changed since;"
             " make the release again, or leave out --key"
         )
-    _same_file(certificate, matched)
-    codes = codes_of_rows(matched.release.x, certificate.code_digests)
-    vectors = None if codes is None else matched.release.x
-    if codes is None:  # a release --as index contains code numbers
-        codes = codes_by_number(matched.release.x, certificate.codes)
+    named = same_file(certificate, matched)
+    codes, vectors = _codes(certificate, matched.release)
+    of_this_file = key is not None and named and matched.release.tabular
     wanted = [(q, t) for q in asks if q.role == "suppress" for t in single(q.attribute)]
     names = {t.name: claimed(t.name, certificate.attributes) for _, t in wanted}
     require_claim(names, certificate.attributes)
-    found: dict[str, Certified] = {}
+    found: dict[str, Certified | CertifiedRows] = {}
     said = [
         f"the certificate covers the labels of '{q.name}' one by one, not together"
         for q in asks
@@ -82,11 +87,14 @@ def prove_release(
             people=matched.original.group_codes,
             vectors=vectors,
             verified=key is not None,
+            of_this_file=of_this_file,
         )
         said += notes
         if one is not None:
             found[target.name] = one
-    if codes is None:
+    if codes is None and matched.release.tabular:
+        said.append(_of_a_table(key is not None, named))
+    elif codes is None:
         said.append(
             "the certificate was not checked against the rows, because they are not codes (as with"
             " --as sample). Its bounds hold only if its bundle made this release"
@@ -99,7 +107,39 @@ def prove_release(
     asked = {q.name for q in asks}
     others = {n: c.at_most for n, c in found.items() if n not in asked}
     of = {n: c for n, c in found.items() if n in asked}
-    return Proof(of, _source(certificate, others, codes is not None, key), tuple(said))
+    source = _source(
+        certificate,
+        others,
+        checked=codes is not None,
+        table=matched.release.tabular,
+        of_this_file=of_this_file,
+        verified=key is not None,
+    )
+    return Proof(of, source, tuple(said))
+
+
+def _codes(
+    certificate: ReleaseCertificate, release: Dataset
+) -> tuple[Codes | None, FloatArray | None]:
+    """The code of each row (n,) and its vector (n, d), where the rows show them."""
+    if release.tabular:  # its features are our encoding of its columns
+        return None, None
+    codes = codes_of_rows(release.x, certificate.code_digests)
+    if codes is not None:
+        return codes, release.x
+    return codes_by_number(release.x, certificate.codes), None  # a release --as index
+
+
+def _of_a_table(verified: bool, named: bool) -> str:
+    """Who vouches for the figures of a table, in one sentence."""
+    start = (
+        "the rows of a table are not codes, so the certificate cannot be counted again from them"
+    )
+    if not verified:
+        return f"{start}; give --key, or its figures may have been written by anyone"
+    if not named:
+        return f"{start}, and it names no file; write the release to a file and audit that"
+    return f"{start}; the owner of the key signed it for this file"
 
 
 def _checked(
@@ -114,7 +154,8 @@ def _checked(
     people: Codes | None,
     vectors: FloatArray | None,
     verified: bool,
-) -> tuple[Certified | None, list[str]]:
+    of_this_file: bool,
+) -> tuple[Certified | CertifiedRows | None, list[str]]:
     """The claims about one attribute, checked against the released rows; None without a bound."""
     said: list[str] = []
     counted, claim = None, claims.release
@@ -131,8 +172,23 @@ def _checked(
             vectors=vectors,
             verified=verified,
         )
+    elif claim is not None:
+        claim_of_labels(claim, target, told)
+    if claim is not None and claim.plan is not None:
+        claim, more = _plan_beside(claim, question, target, certificate.preserve)
+        said += more
     if claims.later is None:
-        return None, [*said, f"nothing is proved about '{target.name}' in later records"]
+        said.append(f"nothing is proved about '{target.name}' in later records")
+        if claim is None:
+            return None, said
+        return CertifiedRows(
+            checked=codes is not None,
+            of_this_file=of_this_file,
+            recounted=None if counted is None else counted.all_rows,
+            recounted_test=None if counted is None else counted.test,
+            release=claim,
+            verified=verified,
+        ), said
     consistent(target.name, claims.later)
     if counted is not None:
         not_below(target.name, claims.later, counted)
@@ -140,6 +196,7 @@ def _checked(
     one = Certified(
         **claims.later.model_dump(),
         checked=codes is not None,
+        of_this_file=of_this_file,
         recounted=None if counted is None else counted.all_rows,
         recounted_test=None if counted is None else counted.test,
         release=claim,
@@ -148,45 +205,52 @@ def _checked(
     return one, said
 
 
-def _same_file(certificate: ReleaseCertificate, matched: PairedRelease) -> None:
-    path, stated = matched.released.path, certificate.release.sha256
-    if certificate.release.records != len(matched.released):
-        raise UserError(
-            "the certificate belongs to another release: it has"
-            f" {certificate.release.records:,} rows, and {matched.released.name} has"
-            f" {len(matched.released):,}"
-        )
-    columns = [n for n in matched.released.schema.names if n != RECORD]
-    if set(certificate.release.columns) != set(columns):
-        odd = sorted(set(certificate.release.columns) ^ set(columns))
-        raise UserError(
-            f"the certificate belongs to another release: it and {matched.released.name} do not"
-            f" have the same columns ({listing(odd)})"
-        )
-    if path is None or not path.is_file():
-        return
-    if stated is None:
-        raise UserError(
-            f"the certificate does not name the SHA-256 of its file, so it may not belong to"
-            f" {path.name}; use the certificate that was written with the release, or make the"
-            " release again"
-        )
-    found = file_sha256(path)
-    if found != stated:
-        raise UserError(
-            f"the certificate belongs to another file: it names SHA-256 {stated[:16]}…, but"
-            f" {path.name} has {found[:16]}…"
-        )
+def _plan_beside(
+    claim: ReleaseClaim, question: Question, target: Attribute, preserve: Sequence[str]
+) -> tuple[ReleaseClaim, list[str]]:
+    """The claim with a plan that is not below what this audit's preserved labels tell alone.
+
+    The figures of a plan count the labels under `preserve` of the certificate as known. If the
+    audit preserves others, they cannot be raised to what those tell together with a code.
+    """
+    assert claim.plan is not None
+    others = [a.name for a in question.given if a.name not in preserve]
+    if not others:
+        return claim, []
+    floor = floor_of(target, question.given)
+    one = max(claim.plan.one, floor)
+    linked = {size: max(figure, floor) for size, figure in claim.plan.linked.items()}
+    plan = claim.plan.model_copy(update={"one": one, "linked": linked})
+    said = (
+        f"the figures of the plan are for attackers who do not know {listing(others)} of the row,"
+        " which this audit preserves"
+    )
+    return claim.model_copy(update={"plan": plan}), [said]
 
 
 def _source(
-    certificate: ReleaseCertificate, others: dict[str, float], checked: bool, key: bytes | None
+    certificate: ReleaseCertificate,
+    others: dict[str, float],
+    *,
+    checked: bool,
+    table: bool,
+    of_this_file: bool,
+    verified: bool,
 ) -> CertifiedRelease:
     together = {
         n: c.later.bound
         for n, c in certificate.attributes.items()
         if "," in n and c.later is not None
     }
+    if verified:  # what nobody counted again is shown only if the signature was verified
+        together |= {
+            n: c.release.stated
+            for n, c in certificate.attributes.items()
+            if "," in n and c.later is None and c.release is not None
+        }
+    plans = any(c.release is not None and c.release.plan for c in certificate.attributes.values())
+    # Anyone can edit an unsigned file, so state our own assumptions instead of its text.
+    assumptions = certificate.assumptions if verified else ASSUMPTIONS
     return CertifiedRelease(
         version=certificate.version,
         method=certificate.method,
@@ -200,9 +264,10 @@ def _source(
             sha256=certificate.release.sha256 or "",
         ),
         checked=checked,
-        signature="unsigned" if key is None else "verified",
+        table=table,
+        of_this_file=of_this_file,
+        signature="verified" if verified else "unsigned",
         others=together | others,
-        # Anyone can edit an unsigned file, so state our own assumptions instead of its text.
-        assumptions=certificate.assumptions if key is not None else ASSUMPTIONS,
+        assumptions=(*(PLAN_ASSUMPTIONS if plans else ()), *assumptions),
         notes=certificate.notes,
     )

@@ -22,16 +22,23 @@ from withhold.certificate.claims import (
     AttributeClaim,
     Certificate,
     CertifiedData,
+    PlanClaim,
     ReleaseClaim,
 )
 from withhold.certificate.code_digests import compare
+from withhold.certificate.signed_document import Claim
 from withhold.core.errors import UserError, listing
 
 
-class Certified(AttributeClaim):
-    """The bound on every attacker of one attribute."""
+class CheckedClaims(Claim):
+    """What an audit found out about the claims on one attribute."""
 
     checked: bool = Field(description="whether every released record is one of the codes")
+    of_this_file: bool = Field(
+        False,
+        description="whether a verified signature covers the SHA-256 of this file, a table whose"
+        " rows are not codes",
+    )
     recounted: float | None = Field(
         None, description="share of all released rows that are the commonest class of their code"
     )
@@ -42,13 +49,23 @@ class Certified(AttributeClaim):
     verified: bool = Field(False, description="whether a key verified that it was not changed")
 
     @property
-    def of_these_rows(self) -> float | None:
-        """The bound that a gate tests; None if nothing is proved.
+    def plan(self) -> PlanClaim | None:
+        """The figures for attackers who do not know the draws, if a key verified them.
 
-        With the certificate of this release it is the exact figure for its rows, `release.one`.
-        With the certificate of a bundle it is the bound for later records.
+        The plan is not in the release. So these figures cannot be counted again, and without the
+        key they may have been written by anyone.
         """
-        return self.stated if self.release is None else self.release.one
+        return self.release.plan if self.release is not None and self.verified else None
+
+    @property
+    def rows_at_most(self) -> float | None:
+        """The figure for one row of this release; None without a claim about its rows.
+
+        That of the plan if a key verified it. Otherwise that of the table of classes by codes.
+        """
+        if self.release is None:
+            return None
+        return self.release.one if self.plan is None else self.plan.one
 
     @property
     def reliable(self) -> bool:
@@ -58,6 +75,37 @@ class Certified(AttributeClaim):
         """
         return self.verified or (self.release is not None and self.recounted is not None)
 
+
+class CertifiedRows(CheckedClaims):
+    """The bound on every attacker of one attribute, for the rows of this release alone."""
+
+    release: ReleaseClaim = Field(
+        description="what is proved, exactly, about the rows of this release"
+    )
+
+    @property
+    def at_most(self) -> float:
+        """The figure for one row: see `rows_at_most`."""
+        return self.release.one if self.plan is None else self.plan.one
+
+    @property
+    def of_these_rows(self) -> float:
+        """The bound that a gate tests."""
+        return self.at_most
+
+
+class Certified(AttributeClaim, CheckedClaims):
+    """The bound on every attacker of one attribute, for later records and maybe these rows."""
+
+    @property
+    def of_these_rows(self) -> float | None:
+        """The bound that a gate tests; None if nothing is proved.
+
+        With the certificate of this release it is the exact figure for its rows. With the
+        certificate of a bundle it is the bound for later records.
+        """
+        return self.stated if self.rows_at_most is None else self.rows_at_most
+
     @property
     def at_most(self) -> float:
         """The bound to state: by group if one was named, and at least that of the released rows.
@@ -65,7 +113,7 @@ class Certified(AttributeClaim):
         If nothing is proved for other people, it is the bound for more records of the same people.
         """
         stated = self.bound if self.stated is None else self.stated
-        return stated if self.release is None else max(stated, self.release.one)
+        return stated if self.rows_at_most is None else max(stated, self.rows_at_most)
 
 
 class CertifiedRelease(Finding):
@@ -78,6 +126,11 @@ class CertifiedRelease(Finding):
     fit_sha256: str
     data: CertifiedData
     checked: bool = Field(description="whether every released record is one of the codes")
+    table: bool = Field(False, description="whether the rows are a table, made from the codes")
+    of_this_file: bool = Field(
+        False,
+        description="whether a verified signature covers the SHA-256 of this file, a table",
+    )
     signature: Literal["verified", "unsigned"] = Field(
         "unsigned", description="unsigned if no key was given to verify it"
     )
@@ -90,7 +143,7 @@ class CertifiedRelease(Finding):
 class Proof:
     """What a certificate adds to an audit: a bound for each attribute, its source, and notes."""
 
-    of: dict[str, Certified]
+    of: dict[str, Certified | CertifiedRows]
     source: CertifiedRelease
     notes: tuple[str, ...]
 
@@ -127,7 +180,7 @@ def prove(
     }
     if not several:
         require_claim(names, certificate.attributes)
-    found = {}
+    found: dict[str, Certified | CertifiedRows] = {}
     for q in wanted:
         claim = names[q.name]
         if claim is None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, computed_field
 
 from withhold.audit.attribute_evidence import AttributeEvidence
+from withhold.audit.certified_verdict import certified_verdict
 from withhold.audit.checked_certificate import CertifiedRelease
 from withhold.audit.findings import (
     METADATA,
@@ -22,8 +23,6 @@ from withhold.audit.findings import (
     Map,
 )
 from withhold.audit.gate import GateResult
-from withhold.certificate.claim_wording import at_most
-from withhold.certificate.claims import NoGroupClaim
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import listing
 from withhold.records.feasibility import Feasibility
@@ -159,57 +158,7 @@ class Evidence(Finding):
     @property
     def _certified(self) -> list[str]:
         """What the certificate adds to the verdict."""
-        broken = [
-            f"CONTRADICTION: an attack reads {name} from {100 * a.best.accuracy:.1f} % of single"
-            f" records, but the certificate states at most {at_most(a.certificate.at_most)} %: do"
-            " not rely on the certificate"
-            for name, a in self.attributes.items()
-            if a.certificate is not None and a.contradicted
-        ]
-        proved = {
-            name: a.certificate
-            for name, a in self.attributes.items()
-            if a.certificate is not None and not a.contradicted and a.certificate.at_most < 1
-        }
-        beyond = {n: self.attributes[n].beyond_codes(c.at_most) for n, c in proved.items()}
-        more = [
-            "the certificate covers only the codes: with all columns of the file an attack reads"
-            f" {name} from {100 * self.attributes[name].tiers[tier].accuracy:.1f} % of records"
-            for name, tier in beyond.items()
-            if tier is not None
-        ]
-        proved = {n: c for n, c in proved.items() if beyond[n] is None}
-        unproved = [
-            f"nothing is proved about {name} for other people ({a.certificate.groups.reason})"
-            for name, a in self.attributes.items()
-            if a.certificate is not None
-            and a.certificate.stated is None
-            and isinstance(a.certificate.groups, NoGroupClaim)
-        ]
-        proved = {n: c for n, c in proved.items() if c.stated is not None}
-        if not proved:
-            return [*broken, *more, *unproved]
-        bounds = ", ".join(f"{n} from more than {at_most(c.at_most)} %" for n, c in proved.items())
-        one = next(iter(proved.values()))
-        doubt = "" if one.checked else ", not checked against the release"
-        if self.certificate is not None and self.certificate.signature == "verified":
-            says, seal = "certified", "signature checked"
-        else:
-            says, seal = "an unsigned certificate says", "give --key to verify it"
-        counted = [
-            f"{n} from more than {at_most(c.release.one)} %"
-            for n, c in proved.items()
-            if c.release is not None and c.recounted is not None
-        ]
-        these = f"counted: no attacker reads {', '.join(counted)} of these records, one by one"
-        return [
-            *broken,
-            *more,
-            *([these] if counted else []),
-            f"{says}: no attacker reads {bounds} of single records"
-            f" (confidence {100 * one.confidence:g} %, {one.stated_units}, {seal}{doubt})",
-            *unproved,
-        ]
+        return certified_verdict(self.attributes, self.certificate)
 
     @property
     def _verdict(self) -> str:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from withhold.audit.checked_certificate import Certified, CertifiedRows
 from withhold.audit.findings import Finding
 from withhold.core.errors import UserError, did_you_mean, listing
 
@@ -243,8 +244,8 @@ def _bound(name: str, a: AttributeEvidence) -> tuple[float | None, str]:
     """The certified bound (for these rows, if there is one); or None and why not to rely on it."""
     if a.certificate is None:
         return None, f"there is no certificate for '{name}'; give one with --certificate"
-    if not a.certificate.checked:
-        return None, "the certificate was not checked against the release"
+    if not a.certificate.checked and not a.certificate.of_this_file:
+        return None, _not_checked(a.certificate)
     if not a.certificate.reliable:
         return None, "the certificate is unsigned; give --key or the bundle"
     bound = a.certificate.of_these_rows
@@ -256,9 +257,16 @@ def _bound(name: str, a: AttributeEvidence) -> tuple[float | None, str]:
             f"the certificate covers only the codes, and this file reveals more: tier '{more}'"
             f" reads {100 * a.tiers[more].accuracy:.2f} %"
         )
-    if a.best.ci[0] > bound:
+    if a.exceeds(bound):
         return (
             None,
             f"the certificate is contradicted: an attack reads {100 * a.best.accuracy:.2f} %",
         )
     return 100 * bound, "certificate"
+
+
+def _not_checked(found: Certified | CertifiedRows) -> str:
+    """Why a gate cannot use the certificate of rows that are not codes."""
+    if isinstance(found, CertifiedRows) and not found.verified:
+        return "the certificate cannot be counted again from these rows; give --key or the bundle"
+    return "the certificate was not checked against the release"

@@ -12,7 +12,7 @@ from withhold.audit.attack import Outcome
 from withhold.audit.attack_plan import Question
 from withhold.audit.attackers.attacker import FloatArray, Prediction, log_shares
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.checked_certificate import Certified
+from withhold.audit.checked_certificate import Certified, CertifiedRows
 from withhold.audit.cross import guess_without
 from withhold.audit.findings import Rung, Tier
 from withhold.audit.linked_records import linked
@@ -35,7 +35,7 @@ def measure(
     others: Mapping[str, Attribute],
     group: str | None,
     seed: int,
-    certificate: Certified | None = None,
+    certificate: Certified | CertifiedRows | None = None,
     wider: Mapping[str, Any] | None = None,
 ) -> AttributeEvidence:
     """For each tier, choose an attacker on val and measure it on test.

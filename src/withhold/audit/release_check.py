@@ -12,6 +12,7 @@ from math import sqrt
 import numpy as np
 
 from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.plan_check import check_plan
 from withhold.audit.recount import Codes, Counted
 from withhold.certificate.bound import Table, Tally
 from withhold.certificate.claims import AttributeClaim, ReleaseClaim
@@ -80,6 +81,9 @@ def checked_claim(
                 " not belong to these rows; give the original as it was released, in its order"
             )
     _not_less(name, "from one row", claim.one, again.one, _ROUNDING)
+    if claim.plan is not None:
+        least = floor_of(attribute, told or ())
+        check_plan(claim.plan, attribute, codes, floor=least, of=of, told=told)
     chance = max(_MONTE_CARLO, 1 / sqrt(max(again.records, 1)))
     for what, stated, found in (
         ("linked", claim.linked, again.linked),
@@ -109,6 +113,23 @@ def checked_claim(
         notes.append(f"{said}, which is shown instead; name with --preserve what was preserved")
         claim = claim.model_copy(update={"floor": floor})
     return claim.model_copy(update={"measured": again.measured}), notes
+
+
+def claim_of_labels(
+    claim: ReleaseClaim, attribute: Attribute, told: Sequence[Attribute] | None
+) -> None:
+    """Compare a claim about rows that are not codes with the labels alone; raise `UserError`."""
+    known = attribute.codes[attribute.codes >= 0]
+    for what, stated, found in (
+        ("labelled rows", claim.records, len(known)),
+        ("rows without a label", claim.missing, len(attribute.codes) - len(known)),
+        ("classes", claim.classes, len(np.unique(known))),
+    ):
+        _same(attribute.name, what, stated, found)
+    least = floor_of(attribute, told or ())
+    _not_less(attribute.name, "from one row", claim.one, least, _ROUNDING)
+    if claim.plan is not None:
+        check_plan(claim.plan, attribute, None, floor=least, of=0, told=told)
 
 
 def _by_person(
@@ -184,11 +205,15 @@ def _equal(name: str, claim: ReleaseClaim, again: ReleaseClaim) -> None:
         ("classes", claim.classes, again.classes),
         ("codes in use", claim.codes_used, again.codes_used),
     ):
-        if stated != found:
-            raise UserError(
-                f"the certificate of this release counts {stated:,} {what} of '{name}', but the"
-                f" rows and labels given here have {found:,}{_AGAIN}"
-            )
+        _same(name, what, stated, found)
+
+
+def _same(name: str, what: str, stated: int, found: int) -> None:
+    if stated != found:
+        raise UserError(
+            f"the certificate of this release counts {stated:,} {what} of '{name}', but the"
+            f" rows and labels given here have {found:,}{_AGAIN}"
+        )
 
 
 def _not_below(

@@ -249,8 +249,8 @@ def _check_modifier(modifier: Modifier, text: Description) -> None:
     odd = set(modifier.needs) - {*text.suppress, *text.preserve, text.input.group}
     if odd:
         raise UserError(
-            f"the modifier asks for '{min(odd)[:100]}', which is neither suppressed, preserved nor the"
-            " group of the fit; restore it, or fit again"
+            f"the modifier asks for '{min(odd)[:100]}', which is neither suppressed, preserved nor"
+            " the group of the fit; restore it, or fit again"
         )
 
 

@@ -6,6 +6,8 @@ import math
 
 from withhold.certificate.claims import AttributeClaim, Certificate, NoGroupClaim
 
+_SUMS = 1e-5  # plans are summed in single precision
+
 ASSUMPTIONS = (
     "The records counted here are independent of each other and like those that will be released."
     " If a bound counts groups, this holds for the groups.",
@@ -24,6 +26,15 @@ ASSUMPTIONS = (
     " each at confidence 1 - (1 - c) / k (Bonferroni).",
     "Linked bounds are for records drawn independently from one class. Records of one person whose"
     " class many share may tell more.",
+)
+
+PLAN_ASSUMPTIONS = (
+    "The figures of the plan are exact. Every row drew its code by itself. They hold for every"
+    " attacker who is shown one row, or several rows of one class, and may know all originals, all"
+    " labels, all codes and the plan, but not the draws, the key or which row is whose.",
+    "An attacker who also has all other rows of the release may learn a little more, because they"
+    " show something of the draws. 'one', 'linked' and 'known' bound that too: they are for"
+    " attackers who know how many rows of each class drew each code.",
 )
 
 
@@ -51,6 +62,20 @@ def sentence(name: str, a: AttributeClaim) -> str:
         f" (confidence {100 * a.confidence:g} %, {a.stated_units}; majority"
         f" {100 * a.majority:.1f} %)"
     )
+
+
+def at_most_or_guess(bound: float, floor: float) -> str:
+    """A figure in percent: rounded as guessing is if it is no more than guessing, otherwise up.
+
+    Sums of a plan differ from the floor in the eighth digit. Rounding that up would show a leak
+    that is not there.
+    """
+    return f"{100 * floor:.1f}" if no_more(bound, floor) else at_most(bound)
+
+
+def no_more(bound: float, floor: float) -> bool:
+    """Whether a figure of a plan is the floor, up to the precision of its sums."""
+    return bound <= floor + _SUMS
 
 
 def at_most(bound: float) -> str:

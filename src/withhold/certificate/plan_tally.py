@@ -3,7 +3,7 @@
 Every row i drew its code by itself, J_i ~ W(j | i). Shown one row whose code is j and whose
 preserved labels are u, an attacker who knows everything but the draws and which row is whose is
 
-    right with probability at most  sum_ju max_s M_suj / n,     M_suj = sum over i in (s, u) of W(j | i).
+    right with probability at most  sum_ju max_s M_suj / n,  M_suj = sum of W(j | i) over (s, u).
 
 Exact: the row is any of the n with equal probability, so P(s, u, j) = M_suj / n. If all classes use
 the codes in the same shares, M_suj = n_su b_uj, and the figure is the floor.

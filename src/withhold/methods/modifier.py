@@ -68,7 +68,7 @@ class FeatureModifier(Modifier):
     A modifier may need the labels of a suppressed attribute: `needs` names such attributes.
     """
 
-    kinds = ("features",)
+    kinds: ClassVar[tuple[RecordKind, ...]] = ("features",)
 
     @property
     @abstractmethod

@@ -17,6 +17,7 @@ from withhold.records.tables import RECORD, bare_table
 from withhold.records.tabular import TableColumns, TableEncoder, describe_columns
 
 _STEP = 65_536  # rows encoded at once
+AS_RELEASED = " (as released)"
 
 
 def encode_table(
@@ -26,7 +27,7 @@ def encode_table(
     least: int = 5,
     progress: Progress | None = None,
 ) -> Dataset:
-    """The dataset with features x of all its columns but those in `leave_out`, the group and `split`.
+    """The dataset with features x of its columns, without `leave_out`, the group and `split`.
 
     Columns that hold no values to compare (free text, ids) have no features; they are named.
     """
@@ -55,8 +56,11 @@ def with_encoder(dataset: Dataset, encoder: TableEncoder) -> Dataset:
     x = np.empty((n, encoder.width), np.float32)
     for start in range(0, n, _STEP):
         x[start : start + _STEP] = encoder.encode(dataset.table.slice(start, _STEP))
-    names = tuple(c.name for c in encoder.columns)
-    layout = FeatureLayout(names, encoder.width, names, False, dataset.name)
+    columns = tuple(c.name for c in encoder.columns)
+    names = tuple(
+        f"{name}.{i}" for name, part in encoder.blocks.items() for i in range(part.stop - part.start)
+    )
+    layout = FeatureLayout(columns, encoder.width, names, False, dataset.name)
     return replace(dataset, x=x, layout=layout, tabular=True, encoder=encoder)
 
 
@@ -65,9 +69,8 @@ def attack_tables(
 ) -> tuple[Dataset, Dataset]:
     """Both tables with features of the columns that they share, for an audit.
 
-    The encoder is fitted on both together, so that no value of either is lost. Columns that are
-    suppressed, or that only the release has, or that have no features, stay columns of the
-    release: the audit attacks them as such.
+    The encoder is fitted on both together, so that no value of either is lost. All columns of the
+    release stay columns too, so that the audit attacks each of them as it is.
     """
     shared = [
         c
@@ -85,11 +88,13 @@ def attack_tables(
             f"{original.name} and {release.name} share no column that can be compared; are they"
             " the same kind of data?"
         )
-    made = with_encoder(release, encoder)
-    rest = [c for c in release.table.column_names if c not in columns.names]
-    table = release.table.select(rest) if rest else bare_table(len(release))
-    fields = [f for f in release.schema if f.name in rest]
-    made = replace(made, table=table, schema=pa.schema(fields), _encoded={})
+    # Each column is attacked by itself as well, with all its digits and values: under another name,
+    # since it no longer has to agree with the column of the original.
+    names = [
+        f"{c}{AS_RELEASED}" if c in columns.names else c for c in release.table.column_names
+    ]
+    table = release.table.rename_columns(names) if names else bare_table(len(release))
+    made = replace(with_encoder(release, encoder), table=table, _encoded={})
     return with_encoder(original, encoder), made
 
 
@@ -107,7 +112,7 @@ def _same_kinds(original: Dataset, release: Dataset, shared: list[str]) -> Table
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """The table without dictionary types, so that tables of different dictionaries can be joined."""
+    """The table without dictionary types: tables of different dictionaries can then be joined."""
     columns = [
         c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table.columns
     ]

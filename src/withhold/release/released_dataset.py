@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -14,17 +14,15 @@ import pyarrow as pa
 
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
-from withhold.core.errors import RecordError, UserError
+from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.core.safe_read import file_sha256
 from withhold.media.folder_sink import dealt
 from withhold.media.telling_sizes import warn_of_sizes
-from withhold.methods import Channel, require_kind
-from withhold.records.attribute import Attribute
-from withhold.methods.features.exact import ExactModifier
+from withhold.methods import require_kind
 from withhold.records.dataset import Dataset, Rows
 from withhold.records.plain import plain_schema, plain_table
-from withhold.records.readers import FeatureLayout, Selection
+from withhold.records.readers import Selection
 from withhold.records.writers.row_list import (
     check_release,
     find_rows,
@@ -34,19 +32,17 @@ from withhold.records.writers.row_list import (
     rows_path,
     write_rows,
 )
-from withhold.records.table_features import with_encoder
 from withhold.release.certificate import Certifier
-from withhold.release.keyed_order import occurrences, shuffled_places
+from withhold.release.keyed_order import shuffled_places
 from withhold.release.media_stream import decide_media, leaving_labels, release_media
 from withhold.release.modified_media import ModifiedMedia
-from withhold.release.modify import Modified, modified
+from withhold.release.modify_dataset import encoded, modify_dataset, with_made_rows
 from withhold.release.policy import Decision, Wishes, decide
 from withhold.release.release_files import making
 from withhold.release.subject import subject_of
 from withhold.release.survey import survey
 
 _ROWS = 16384
-_PIECE = 4096  # rows whose plan is in memory at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +63,16 @@ class ReleasedDataset(Dataset):
     certificate: ReleaseCertificate | None = None
     key: bytes = field(default=b"", repr=False)  # signs the certificate when it is written
     write_media: Callable[[Path], object] | None = field(default=None, repr=False)
+    attack: Callable[..., Any] | None = field(default=None, repr=False)  # audits it, if known
+
+    def audit(self, *, quick: bool = False, progress: Progress | None = None) -> Any:
+        """Attack these records with retrained models; `.to_html(path)` writes the report."""
+        if self.attack is None:
+            raise UserError(
+                "this release does not hold its original; audit it with"
+                " withhold.audit(original, release, suppress=…)"
+            )
+        return self.attack(self, quick=quick, progress=progress)
 
     def rows(self, rows: Rows) -> Self:
         """Some of the records, in the order given."""
@@ -139,7 +145,7 @@ def release_dataset(
     """
     wishes, progress = wishes or Wishes(), progress or Silent()
     require_kind(bundle.method, dataset.kind, dataset.name)
-    dataset = _encoded(bundle, dataset)
+    dataset = encoded(bundle, dataset)
     if dataset.media is not None:
         return _release_media(bundle, dataset, wishes, progress)
     key = bundle.modifier.key
@@ -165,10 +171,10 @@ def release_dataset(
     ]
     labels = {n: dataset.attribute(n) for n in there}
     certifier = Certifier(bundle)
-    made = _modified(bundle, dataset, labels, found.digests, certifier, subject.multilabel)
+    made = modify_dataset(bundle, dataset, labels, found.digests, certifier, subject.multilabel)
     places = shuffled_places(found.digests, key)
     order = np.arange(len(dataset)) if wishes.same_order else np.argsort(places)
-    whole = dataset if made.rows is None else _with_rows(dataset, made.rows)
+    whole = dataset if made.rows is None else with_made_rows(dataset, made.rows)
     x = made.x if made.rows is None else np.empty((len(whole), 0), np.float32)
     left = whole.with_features(x).without_columns(set(decision.left_out))
     plain = plain_table(left.table, one_missing=True)
@@ -191,69 +197,6 @@ def release_dataset(
         ),
         key=key,
     )
-
-
-def _encoded(bundle: Bundle, dataset: Dataset) -> Dataset:
-    """A table with the features of its fit."""
-    modifier = bundle.modifier
-    if not (dataset.tabular and isinstance(modifier, ExactModifier)):
-        return dataset
-    if modifier.rows is None:
-        raise UserError(f"this bundle was fitted on features, and {dataset.name} is a table")
-    return with_encoder(dataset, modifier.rows.encoder)
-
-
-def _modified(
-    bundle: Bundle,
-    dataset: Dataset,
-    labels: dict[str, Attribute],
-    digests: npt.NDArray[np.uint64],
-    certifier: Certifier,
-    multilabel: Mapping[str, Sequence[str]],
-) -> Modified:
-    """What is made of all records. Where rows draw by themselves, piece by piece: the plan of all
-    records at once may not fit in memory."""
-    by_row = isinstance(bundle.modifier, Channel) and bundle.modifier.draws_by_row
-    nonces = np.stack([digests, occurrences(digests)], axis=1) if by_row else None
-    step = _PIECE if by_row else max(len(dataset), 1)
-    pieces = []
-    for start in range(0, len(dataset), step):
-        at = np.arange(start, min(start + step, len(dataset)))
-        try:
-            made = modified(
-                bundle,
-                dataset.x[at] if by_row else dataset.x,
-                {n: a.rows(at) for n, a in labels.items()} if by_row else labels,
-                shape="code",
-                nonces=None if nonces is None else nonces[at],
-                name=dataset.name,
-                done=start,
-            )
-        except RecordError as error:
-            raise error.after(start) from None
-        certifier.add(made, dataset.table.slice(start, step), multilabel, dataset.name)
-        pieces.append(replace(made, plan=None))
-    return pieces[0] if len(pieces) == 1 else _joined(pieces)
-
-
-def _joined(pieces: Sequence[Modified]) -> Modified:
-    rows = [p.rows for p in pieces if p.rows is not None]
-    return Modified(
-        np.concatenate([p.x for p in pieces]),
-        np.concatenate([p.codes for p in pieces if p.codes is not None]),
-        pa.concat_tables(rows) if rows else None,
-    )
-
-
-def _with_rows(dataset: Dataset, rows: pa.Table) -> Dataset:
-    """The table with the columns that were made in place of its own. It has no features."""
-    table, schema = dataset.table, dataset.schema
-    for name in rows.column_names:
-        place = table.schema.get_field_index(name)
-        table = table.set_column(place, rows.schema.field(name), rows[name])
-        schema = schema.set(schema.get_field_index(name), rows.schema.field(name))
-    none = FeatureLayout((), 0, (), False, dataset.name)
-    return replace(dataset, table=table, schema=schema, layout=none, encoder=None, _encoded={})
 
 
 def _release_media(

@@ -8,12 +8,21 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.checked_certificate import Certified
+from withhold.audit.checked_certificate import Certified, CertifiedRows
 from withhold.certificate.claim_wording import at_most
-from withhold.certificate.claims import Behind, GroupClaim, NoGroupClaim
+from withhold.certificate.claims import Behind, GroupClaim, NoGroupClaim, ReleaseClaim
+from withhold.report.certified_rows import (
+    RowsTable,
+    measured,
+    of_these_rows,
+    plan_percent,
+    rows_facts,
+    rows_sentences,
+    rows_table,
+)
 from withhold.report.charts.bound_chart import limit
 from withhold.report.headline import proved as proved_sentence
-from withhold.report.number_format import NONE, at_most_percent, counted, percent, points
+from withhold.report.number_format import at_most_percent, counted, percent, points
 from withhold.report.wording import bold
 
 
@@ -23,14 +32,14 @@ class Proved:
 
     index: int
     name: str
-    found: Certified
+    found: Certified | CertifiedRows
     tone: str
     sentences: list[Markup]
     alarm: Markup | None
     chart: Markup
     facts: list[tuple[str, Markup]]
     linked: list[LinkedRow]
-    rows: list[ReleaseRow]
+    rows: RowsTable | None
 
     @property
     def status(self) -> str:
@@ -39,23 +48,26 @@ class Proved:
             return "contradicted"
         if self.found.at_most >= 1:
             return "no bound"
-        doubt = "" if self.found.checked else ", not checked"
-        return f"at most {at_most_percent(self.found.at_most)}{doubt}"
+        doubt = "" if self.found.checked or self.found.of_this_file else ", not checked"
+        return f"at most {self._figure}{doubt}"
+
+    @property
+    def _figure(self) -> str:
+        found = self.found
+        if isinstance(found, CertifiedRows) and found.plan is not None:
+            return plan_percent(found.plan.one, found.release.floor)
+        return at_most_percent(found.at_most)
+
+    @property
+    def counts(self) -> Certified | ReleaseClaim:
+        """The claim that says how many records and codes were counted."""
+        return self.found.release if isinstance(self.found, CertifiedRows) else self.found
 
     @property
     def sizes(self) -> str:
         """The numbers of linked records: `5, 20 or 50`."""
         sizes = [str(row.records) for row in self.linked]
         return " or ".join(filter(None, [", ".join(sizes[:-1]), *sizes[-1:]]))
-
-
-@dataclass(frozen=True)
-class ReleaseRow:
-    """What is certified for one release against one kind of attacker."""
-
-    attacker: str
-    bound: str
-    measured: str
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,7 @@ def proved(attributes: Sequence[tuple[int, str, AttributeEvidence]]) -> list[Pro
             ),
             facts=_facts(name, a.certificate),
             linked=_linked(name, a, a.certificate),
-            rows=_of_release(name, a, a.certificate),
+            rows=rows_table(name, a, a.certificate),
         )
         for index, name, a in attributes
         if a.certificate is not None
@@ -108,13 +120,15 @@ def in_short(name: str, a: AttributeEvidence) -> Markup | None:
     return proved_sentence(a)
 
 
-def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup]:
+def _sentences(name: str, a: AttributeEvidence, found: Certified | CertifiedRows) -> list[Markup]:
     from_kept = a.floor > a.majority + 0.0005
     guessing = Markup("Guessing without the release{}: {}.").format(
         ", from what is preserved" if from_kept else "", bold(percent(a.floor))
     )
     if a.contradicted:
         return [guessing]
+    if isinstance(found, CertifiedRows):
+        return rows_sentences(name, found)
     if found.at_most >= 1:
         open_ = "The certificate rules nothing out for {}: with {} the bound is {}."
         return [
@@ -146,18 +160,7 @@ def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup
         )
     said = [later, guessing]
     if found.release is not None:
-        said.insert(
-            0,
-            Markup(
-                "For the {} of this release, no attacker names {} correctly from one of them in"
-                " more than {} of cases. This is an exact count. It holds for every attacker who"
-                " does not know which row is whose."
-            ).format(
-                counted(found.release.records, "record"),
-                bold(name),
-                bold(at_most_percent(found.release.one)),
-            ),
-        )
+        said.insert(0, of_these_rows(name, found.release))
     if from_kept and a.floor > found.at_most:
         said.append(
             Markup(
@@ -167,7 +170,7 @@ def _sentences(name: str, a: AttributeEvidence, found: Certified) -> list[Markup
     return said
 
 
-def _alarm(name: str, a: AttributeEvidence, found: Certified) -> Markup:
+def _alarm(name: str, a: AttributeEvidence, found: Certified | CertifiedRows) -> Markup:
     return Markup(
         "<b>Contradiction.</b> The certificate says that no attacker names {} for more than {} of"
         " single records, but an attack names it for {}. Do not rely on the certificate: {}its"
@@ -180,7 +183,9 @@ def _alarm(name: str, a: AttributeEvidence, found: Certified) -> Markup:
     )
 
 
-def _facts(name: str, found: Certified) -> list[tuple[str, Markup]]:
+def _facts(name: str, found: Certified | CertifiedRows) -> list[tuple[str, Markup]]:
+    if isinstance(found, CertifiedRows):
+        return rows_facts(found.release)
     worst = found.worst_lift
     return [
         ("People not in this data", _people(name, found.groups)),
@@ -214,41 +219,10 @@ def _behind(least: Behind) -> Markup:
     return Markup("is shared by {:,} different {}").format(least.number, bold(least.of))
 
 
-_KNOWN = {
-    "0.1": "knows a tenth of the labels and the class totals",
-    "0.5": "knows half of the labels and the class totals",
-    "0.9": "knows nine tenths of the labels and the class totals",
-    "all-but-one": "knows all other labels and the class totals (can subtract)",
-}
-
-
-def _of_release(name: str, a: AttributeEvidence, found: Certified) -> list[ReleaseRow]:
-    claim = found.release
-    if claim is None:
+def _linked(name: str, a: AttributeEvidence, found: Certified | CertifiedRows) -> list[LinkedRow]:
+    if isinstance(found, CertifiedRows):
         return []
-    rows = [ReleaseRow("sees one row", at_most(claim.one), points(a.best.accuracy))]
-    rows += [
-        ReleaseRow(f"sees {size} rows of one class", _or_open(bound), _measured(name, a, size))
-        for size, bound in claim.linked.items()
-    ]
-    return rows + [
-        ReleaseRow(_KNOWN.get(share, share), _or_open(bound), points(claim.measured.get(share)))
-        for share, bound in claim.known.items()
-    ]
-
-
-def _or_open(bound: float) -> str:
-    return "no bound" if bound >= 1 else at_most(bound)
-
-
-def _linked(name: str, a: AttributeEvidence, found: Certified) -> list[LinkedRow]:
     return [
-        LinkedRow(records=int(size), bound=claim.bound, measured=_measured(name, a, size))
+        LinkedRow(records=int(size), bound=claim.bound, measured=measured(name, a, size))
         for size, claim in found.linked.items()
     ]
-
-
-def _measured(name: str, a: AttributeEvidence, size: str) -> str:
-    """What linked records of one person tell; comparable only if the class is the person."""
-    found = a.linked.get(size) if a.linked_by in (None, name) else None
-    return NONE if found is None else points(found.accuracy)

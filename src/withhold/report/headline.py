@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence
+from withhold.audit.checked_certificate import CertifiedRows
 from withhold.audit.evidence import Evidence
 from withhold.report import wording
+from withhold.report.certified_rows import not_proved, rows_in_short
 from withhold.report.number_format import at_most_percent, percent
 
 _MANY = 4  # attributes or columns that a sentence names
@@ -66,21 +68,19 @@ def proved(a: AttributeEvidence) -> Markup | None:
     found = a.certificate
     if found is None:
         return None
-    if not found.checked:
-        return Markup("Not proved: its certificate could not be checked against this file.")
+    if not found.checked and not found.of_this_file:
+        return not_proved(found)
     said = []
-    if found.release is not None and found.release.one < 1:
-        said.append(
-            Markup("Proved: no attacker names it for more than {} of these records.").format(
-                wording.bold(at_most_percent(found.release.one))
-            )
-        )
+    if found.rows_at_most is not None and found.rows_at_most < 1:
+        said.append(rows_in_short(found))
         tried = [a.informed.accuracy, *([] if a.ignorant is None else [a.ignorant.accuracy])]
-        if max(tried) > found.release.one and not a.contradicted:
+        if max(tried) > found.rows_at_most and not a.contradicted:
             said.append(
                 Markup("An attack above that was lucky on the records that it was measured on.")
             )
-    if found.stated is None:
+    if isinstance(found, CertifiedRows):
+        pass  # nothing is claimed about later records
+    elif found.stated is None:
         said.append(Markup("Nothing is proved for other people."))
     elif found.stated < 1:
         said.append(

@@ -23,7 +23,7 @@ from withhold.methods.features.codebook.self_label import (
     rounds,
     start_networks,
 )
-from withhold.methods.features.codebook.transport import shares
+from withhold.methods.features.codebook.transport import settle, shares
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.exact_balance import ExactBalance, exact_balance
 from withhold.methods.features.exact.nearest_codes import nearest_codes
@@ -38,9 +38,9 @@ _NUMBER = 0.5  # variance of a column of numbers
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Scores of a reader, the shares of its codes, and potentials to start from.
+    """Scores of a reader, the log shares of its codes (U, N), and potentials to start from.
 
-    log_shares (U, N); start (C, N) by the cells of the task, or None.
+    start (C, N) is by the cells of the task; without it, it is computed on some records.
     """
 
     name: str
@@ -49,38 +49,45 @@ class Candidate:
     start: Tensor | None
     progress: Progress
 
+    def expected(self, u: Tensor) -> Tensor:
+        """How many records each code gets on average, (N,), of preserved values u (n,)."""
+        count = torch.bincount(u, minlength=len(self.log_shares)).double()
+        return count @ self.log_shares.double().exp()
+
     def balanced(
-        self, kept: Tensor, task: Task, cell: Tensor, value_of_cell: Tensor
+        self,
+        kept: Tensor,
+        task: Task,
+        cell: Tensor,
+        value_of_cell: Tensor,
+        *,
+        before: Tensor | None = None,
     ) -> ExactBalance:
-        """The exact balance over cells (n,) with some of the codes only, kept (N,)."""
+        """The exact balance over cells (n,) with some of the codes only, kept (N,).
+
+        before: potentials (C, N) of an earlier balance of more codes, to start from.
+        """
         reader = self.reader.keep(kept)
-        log_shares = torch.log_softmax(self.log_shares[:, kept].clamp_min(-1e4).double(), dim=1)
         stands = self.log_shares[:, kept] > -1e3
+        log_shares = torch.log_softmax(self.log_shares[:, kept].clamp_min(-1e4).double(), dim=1)
         log_shares = log_shares.masked_fill(~stands, -torch.inf).float()[value_of_cell]
         rows = task.some(max(_SAMPLE // len(reader), 1000), "balance")
-        memory = len(rows) == len(task.x)
         with torch.no_grad():
             scores = _scores(reader, task, rows)
-            whole = [(scores, cell)] if memory else None
 
             def blocks() -> Iterable[tuple[Tensor, Tensor]]:
-                if whole is not None:
-                    return _cut(scores, cell)
-                return _computed(reader, task, cell)
+                whole = len(rows) == len(task.x)  # then the scores are in memory
+                return _cut(scores, cell) if whole else _computed(reader, task, cell)
 
-            start = None
-            if self.start is not None:
+            if before is not None:
+                start = before[:, kept]
+            elif self.start is None:
+                start = settle(scores, cell[rows], log_shares)
+            else:
                 first = torch.zeros(len(value_of_cell), dtype=torch.int64)
                 first[cell] = task.cell  # cells of few records share potentials to start from
                 start = self.start[first][:, kept]
-            return exact_balance(
-                (scores, cell[rows]),
-                blocks,
-                log_shares,
-                torch.bincount(cell, minlength=len(value_of_cell)),
-                start=start,
-                progress=self.progress,
-            )
+            return exact_balance(blocks, log_shares, start, progress=self.progress)
 
 
 def candidates(
@@ -150,16 +157,18 @@ def _table_metric(task: Task, encoder: TableEncoder) -> Metric:
 
     k-means spends its codes where they reduce most variance. A category of 16 values needs four
     times the bits of a binary one, so it gets about four times the variance: otherwise binary
-    columns are kept and the others lost.
+    columns are kept and the others lost. A column with more bits than a third of those of the
+    codes cannot be kept beside others, so it gets less the more it has.
     """
+    most = log2(max(task.codes, 2)) / 3
     weight = torch.ones(task.x.shape[1])
     for name, block in encoder.blocks.items():
         column = next(c for c in encoder.columns if c.name == name)
         if block.stop <= block.start:
             continue
         listed = column.values is not None and column.kind != "boolean"
-        bits = _entropy(task.x[:, block]) if listed else _NUMBER
-        weight[block] = sqrt(bits**_ENTROPY) if listed else sqrt(_NUMBER)
+        bits = _entropy(task.x[:, block]) if listed else 0.0
+        weight[block] = sqrt(min(bits, most**2 / bits) ** _ENTROPY if listed else _NUMBER)
     count = torch.bincount(task.s, minlength=task.classes).clamp_min(1)
     sums = torch.zeros(task.classes, task.x.shape[1]).index_add_(0, task.s, task.x)
     return Metric(sums / count[:, None], torch.diag(weight), torch.ones(task.classes))

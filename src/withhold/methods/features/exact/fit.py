@@ -126,19 +126,28 @@ def _enough_people(
 ) -> tuple[ExactModifier, IntArray]:
     """The balanced plan of a candidate, without the codes that fewer than `least` people get."""
     data, people = cases.dataset, people_of(cases.dataset)
-    kept = torch.ones(len(candidate.reader), dtype=torch.bool)
+    kept = candidate.expected(torch.from_numpy(cases.u)) >= 2 * config.least
+    if int(kept.sum()) < 2:
+        kept = torch.ones(len(candidate.reader), dtype=torch.bool)
+    potentials: torch.Tensor | None = None
     labels = {n: data.attribute(n) for n in cases.roles.named}
     for attempt in range(_TRIES + 1):
         balance = candidate.balanced(
-            kept, task, torch.from_numpy(cases.cell), torch.from_numpy(cases.value_of_cell)
+            kept,
+            task,
+            torch.from_numpy(cases.cell),
+            torch.from_numpy(cases.value_of_cell),
+            before=potentials,
         )
+        potentials = torch.zeros(len(balance.potentials), len(kept))
+        potentials[:, kept] = balance.potentials
         reader = candidate.reader.keep(kept)
         blank = np.zeros((len(reader), data.dimension), np.float32)
         plan = ExactPlan(
             reader,
             blank,
             balance.potentials.clamp_min(-1e4).numpy(),
-            balance.mix.float().numpy(),
+            balance.keep.float().numpy(),
             balance.rest.float().numpy(),
             cases.cells,
         )
@@ -183,7 +192,7 @@ def _placed(
                 dataset.table, columns, drawn, number=number, people=people, least=config.least
             )
         rows = TableRows(dataset.encoder, maker)
-    placed = ExactPlan(plan.reader, codes, plan.potentials, plan.mix, plan.rest, plan.cells)
+    placed = ExactPlan(plan.reader, codes, plan.potentials, plan.keep, plan.rest, plan.cells)
     return ExactModifier(
         placed,
         made.key,

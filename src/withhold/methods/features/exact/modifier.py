@@ -27,16 +27,17 @@ _PIECE = 2048  # records whose probabilities are in memory at once
 
 @dataclass(frozen=True, eq=False)
 class ExactPlan:
-    """The channel W(j | x, c) = (1 - mix_c) softmax_j(reader(x, s) + potentials_c) + mix_c rest_c.
+    """The channel W(j | x, c) = keep_cj V_j + rest_cj (1 - sum_l keep_cl V_l), where
+    V = softmax(reader(x, s) + potentials_c).
 
-    codes (N, d); potentials and rest (C, N); mix (C,); cells (K, U) is the cell of each suppressed
+    codes (N, d); potentials, keep and rest (C, N); cells (K, U) is the cell of each suppressed
     class and preserved value, -1 where the fit saw no such record.
     """
 
     reader: Reader
     codes: FloatArray
     potentials: FloatArray
-    mix: FloatArray
+    keep: FloatArray
     rest: FloatArray
     cells: IntArray
 
@@ -81,7 +82,7 @@ class ExactModifier(Channel):
         self.suppress, self.preserve = suppress, preserve
         self.classes, self.values, self.rows = classes, values, rows
         self._potentials = torch.from_numpy(plan.potentials)
-        self._mix, self._rest = torch.from_numpy(plan.mix), torch.from_numpy(plan.rest)
+        self._keep, self._rest = torch.from_numpy(plan.keep), torch.from_numpy(plan.rest)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -104,9 +105,10 @@ class ExactModifier(Channel):
 
     def _work(self, piece: Tensor) -> Tensor:
         x, s, cell = piece[:, :-2].contiguous(), piece[:, -2].long(), piece[:, -1].long()
-        w = torch.softmax(self.plan.reader.scores(x, s) + self._potentials[cell], dim=1)
-        mix = self._mix[cell][:, None]
-        return (1 - mix) * w + mix * self._rest[cell]
+        v = torch.softmax(self.plan.reader.scores(x, s) + self._potentials[cell], dim=1)
+        kept = v * self._keep[cell]
+        again = (1 - kept.sum(dim=1, keepdim=True)).clamp_min(0)
+        return kept + again * self._rest[cell]
 
     def draw_with(
         self, x: FloatArray, labels: Labels | None, nonces: Nonces | None
@@ -151,7 +153,7 @@ class ExactModifier(Channel):
         """The plan, the reader's arrays, and how codes become rows of a table."""
         p = self.plan
         arrays: State = {
-            "codes": p.codes, "potentials": p.potentials, "mix": p.mix, "rest": p.rest,
+            "codes": p.codes, "potentials": p.potentials, "keep": p.keep, "rest": p.rest,
             "cells": p.cells,
         }  # fmt: skip
         arrays |= {f"reader.{k}": v for k, v in p.reader.state().items()}
@@ -179,13 +181,13 @@ class ExactModifier(Channel):
         arrays = Arrays(state)
         codes = arrays.take("codes", "N", "d")
         potentials = arrays.take("potentials", "C", "N")
-        mix, rest = arrays.take("mix", "C", least=0), arrays.take("rest", "C", "N", least=0)
+        keep, rest = (arrays.take(n, "C", "N", least=0) for n in ("keep", "rest"))
         cells = arrays.take_any("cells", len(checked.classes), len(checked.values))
-        if cells.dtype != np.int64 or not -1 <= cells.min() <= cells.max() < len(mix):
+        if cells.dtype != np.int64 or not -1 <= cells.min() <= cells.max() < len(keep):
             raise UserError(
                 "array 'cells' of the modifier names no cells; restore the bundle, or fit again"
             )
-        if (mix > 1).any() or not np.allclose(rest.sum(axis=1), 1, atol=1e-3):
+        if (keep > 1).any() or not np.allclose(rest.sum(axis=1), 1, atol=1e-3):
             raise UserError(
                 "array 'rest' of the modifier does not sum to 1; restore the bundle, or fit again"
             )
@@ -193,7 +195,7 @@ class ExactModifier(Channel):
         reader = READERS[checked.reader].from_arrays(arrays, checked.sharpness)
         arrays.close()
         return cls(
-            ExactPlan(reader, codes, potentials, mix, rest, np.array(cells)),
+            ExactPlan(reader, codes, potentials, keep, rest, np.array(cells)),
             key,
             suppress=checked.suppress,
             preserve=checked.preserve,

@@ -1,0 +1,218 @@
+"""The action `release`: given records to a folder that can be handed over, with its proof.
+
+It reads, checks what can be had, fits `exact`, releases these records, certifies and audits them.
+
+    DIR/NAME.csv           the release, in the format that came in
+    DIR/certificate.json   what is proved about it
+    DIR/audit.json         what retrained attackers found
+    DIR/report.html        the same as a page
+    DIR/README.md          the data card
+
+The bundle with the key, and the list of rows, go elsewhere: they stay in the house.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from withhold.actions.audit import Audit, audit
+from withhold.actions.fit import FitRequest, Fitted, fit_to
+from withhold.actions.request import DataOptions, Request
+from withhold.bundle.bundle import Bundle
+from withhold.certificate.release_file import ReleaseCertificate, certificate_path
+from withhold.core.atomic import replace_folder, writing_to
+from withhold.core.errors import UserError
+from withhold.core.output_targets import check_folder_target, check_target
+from withhold.core.progress import Progress, Silent
+from withhold.media.folder_sink import DATE
+from withhold.records.dataset import Dataset
+from withhold.records.readers import open_source
+from withhold.records.table_features import attack_tables
+from withhold.records.writers.row_list import find_rows
+from withhold.release.policy import Wishes
+from withhold.release.release_files import Written
+from withhold.release.released_dataset import with_rows
+from withhold.release.stream import release_features
+from withhold.report.data_card import data_card
+from withhold.report.page import render
+
+CERTIFICATE, CARD = "certificate.json", "README.md"
+
+
+class GivenRequest(Request):
+    """Records to release, roles, and where to write the folder and the bundle."""
+
+    data: Path
+    output: Path
+    suppress: tuple[str, ...] | str
+    preserve: tuple[str, ...] | str = ()
+    bundle: Path | None = None  # default: OUTPUT.bundle beside the folder
+    config: dict[str, Any] = Field(default_factory=dict)
+    seed: int = Field(0, ge=0)
+    reading: DataOptions = DataOptions()
+    wishes: Wishes = Wishes()
+    fail_if: tuple[str, ...] = ()
+    quick: bool = False
+    key: Path | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class Given:
+    """The folder that was written, and what is in it."""
+
+    folder: Path
+    release: Path
+    bundle: Path
+    rows: Path | None
+    written: Written
+    certificate: ReleaseCertificate
+    audit: Audit
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate was passed, if there was one."""
+        return self.audit.gate is None or self.audit.gate.passed
+
+
+def release_given(request: GivenRequest, progress: Progress | None = None) -> Given:
+    """Make the folder, or resume where an interrupted run stopped."""
+    progress = progress or Silent()
+    target = Path(os.path.realpath(request.output))
+    _check_places(request, target)
+    private = request.bundle or target.with_name(f"{target.name}.bundle")
+    reading = _reading(request)
+    fitted = fit_to(
+        FitRequest(
+            data=request.data,
+            output=private,
+            suppress=request.suppress,
+            preserve=request.preserve,
+            method="exact",
+            config=request.config,
+            seed=request.seed,
+            reading=reading,
+            key=request.key,
+            overwrite=request.overwrite,
+        ),
+        progress,
+    )
+    work = target.with_name(f".{target.name}.partial")
+    with writing_to(target):
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+    try:
+        made = _make(request, reading, fitted, work, private, progress)
+        replace_folder(work, target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return replace(made, folder=target, release=target / made.release.name)
+
+
+def _check_places(request: GivenRequest, target: Path) -> None:
+    check_folder_target(target)
+    check_target(target, request.data)
+    if request.data.is_dir():
+        raise UserError(
+            f"{request.data} is a folder of media: make features of them with withhold extract, or"
+            " use withhold fit and withhold transform with a method for media"
+        )
+    if target.exists() and any(target.iterdir()):
+        ours = (target / CARD).is_file() and (target / CERTIFICATE).is_file()
+        if not (ours and request.overwrite):
+            way_out = "add --overwrite to replace it" if ours else "choose another -o"
+            what = "holds another release" if ours else "is not empty"
+            raise UserError(f"folder {request.output} {what}; {way_out}")
+    inside = request.bundle is not None and Path(os.path.realpath(request.bundle)).is_relative_to(
+        target
+    )
+    if inside:
+        raise UserError(
+            f"--bundle {request.bundle} lies inside {request.output}, which is handed over: the"
+            " bundle holds the key; choose a folder elsewhere"
+        )
+
+
+def _reading(request: GivenRequest) -> DataOptions:
+    """How to read the data: as features if it has some, otherwise as a mixed table."""
+    reading = request.reading
+    apart = tuple(dict.fromkeys((*reading.exclude, *request.wishes.keep, *request.wishes.drop)))
+    return reading.resolved(request.data).model_copy(update={"exclude": apart})
+
+
+def _make(
+    request: GivenRequest,
+    reading: DataOptions,
+    fitted: Fitted,
+    work: Path,
+    private: Path,
+    progress: Progress,
+) -> Given:
+    """Write all files of the folder into `work`."""
+    bundle = fitted.bundle
+    file = work / request.data.name
+    written = release_features(
+        bundle,
+        open_source(request.data, delimiter=reading.delimiter),
+        file,
+        request.wishes,
+        features=bundle.feature_spec,
+        progress=progress,
+    )
+    beside = certificate_path(file)
+    certificate = ReleaseCertificate.from_json(beside)
+    before, after = _both(request, reading, bundle, file, progress)
+    found = audit(
+        before,
+        after,
+        bundle.roles.suppress,
+        bundle.roles.preserve,
+        certificate=certificate,
+        key=bundle.modifier.key,
+        fail_if=request.fail_if or None,
+        quick=request.quick,
+        same_order=request.wishes.same_order,
+        seed=request.seed,
+        progress=progress,
+    )
+    rows = find_rows(file)
+    kept = None
+    if rows is not None:
+        kept = private.with_name(f"{private.name}.{rows.name}")
+        with writing_to(kept):
+            os.replace(rows, kept)
+    os.replace(beside, work / CERTIFICATE)
+    page = render(found, title=f"Release of {request.data.name}")
+    for name, content in (
+        ("audit.json", found.json_bytes()),
+        ("report.html", page.encode()),
+        (CARD, data_card(bundle, certificate, found, file).encode()),
+    ):
+        (work / name).write_bytes(content)
+    for path in work.iterdir():
+        os.utime(path, (DATE, DATE))
+    return Given(request.output, file, private, kept, written, certificate, found)
+
+
+def _both(
+    request: GivenRequest,
+    reading: DataOptions,
+    bundle: Bundle,
+    file: Path,
+    progress: Progress,
+) -> tuple[Dataset, Dataset]:
+    """The original, and the release as its receiver reads it, ready for an audit."""
+    before = reading.read(request.data, progress)
+    plain = DataOptions(kind=reading.kind, delimiter=reading.delimiter, features=reading.features)
+    after = plain.read(file, progress)
+    if before.tabular:
+        before, after = attack_tables(before, after, bundle.roles.suppress)
+    if not request.wishes.same_order:
+        after = with_rows(after, file)
+    return before, after

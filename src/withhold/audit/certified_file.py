@@ -1,0 +1,45 @@
+"""Whether the certificate of a release belongs to this file: its rows, columns and SHA-256."""
+
+from __future__ import annotations
+
+from withhold.audit.pairing import PairedRelease
+from withhold.certificate.release_file import ReleaseCertificate
+from withhold.core.errors import UserError, listing
+from withhold.core.safe_read import file_sha256
+from withhold.records.tables import RECORD
+
+
+def same_file(certificate: ReleaseCertificate, matched: PairedRelease) -> bool:
+    """Whether the certificate names the SHA-256 of this file. Raise `UserError` for another's."""
+    path, stated = matched.released.path, certificate.release.sha256
+    if certificate.release.records != len(matched.released):
+        raise UserError(
+            "the certificate belongs to another release: it has"
+            f" {certificate.release.records:,} rows, and {matched.released.name} has"
+            f" {len(matched.released):,}"
+        )
+    released = matched.released
+    columns = [n for n in released.schema.names if n != RECORD]
+    if released.tabular and released.encoder is not None:  # columns that became features
+        columns += [c.name for c in released.encoder.columns]
+    if set(certificate.release.columns) != set(columns):
+        odd = sorted(set(certificate.release.columns) ^ set(columns))
+        raise UserError(
+            f"the certificate belongs to another release: it and {matched.released.name} do not"
+            f" have the same columns ({listing(odd)})"
+        )
+    if path is None or not path.is_file():
+        return False
+    if stated is None:
+        raise UserError(
+            f"the certificate does not name the SHA-256 of its file, so it may not belong to"
+            f" {path.name}; use the certificate that was written with the release, or make the"
+            " release again"
+        )
+    found = file_sha256(path)
+    if found != stated:
+        raise UserError(
+            f"the certificate belongs to another file: it names SHA-256 {stated[:16]}…, but"
+            f" {path.name} has {found[:16]}…"
+        )
+    return True

@@ -1,0 +1,171 @@
+"""Compare what a certificate says of the plan of an exact release with the codes that were drawn.
+
+The plan is not in the release, so its figures cannot be counted again. But every row drew its code
+by itself, so the counts c_suj of class s, preserved value u and code j lie near their means M_suj.
+Figures that the drawn counts contradict are refused: each test below refuses an honest certificate
+with a probability of about one in a million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log, sqrt
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import chdtri
+
+from withhold.audit.recount import Codes
+from withhold.certificate.claims import PlanClaim
+from withhold.certificate.linked_bound import SIZES
+from withhold.core.errors import UserError
+from withhold.records.attribute import Attribute
+
+Counts = npt.NDArray[np.int64]
+
+_CHANCE = 1e-6  # of refusing an honest certificate
+_SUMS = 1e-5  # the plan is summed in single precision
+_EXPECTED = 10  # rows expected in a pooled cell, for the chi-square distribution to hold
+_CLASS = 40  # rows of a class; smaller ones are pooled
+_AGAIN = "; it was changed, or belongs to another release: make the release again"
+
+
+def check_plan(
+    plan: PlanClaim,
+    attribute: Attribute,
+    codes: Codes | None,
+    *,
+    floor: float,
+    of: int,
+    told: Sequence[Attribute] | None,
+) -> None:
+    """Raise `UserError` if the labels or the drawn codes contradict the figures of the plan.
+
+    codes: (n,), or None where the rows are not codes. floor: the best guess from `told`, the labels
+    that the certificate counts as known; None if they are not all here. of: the number of codes.
+    """
+    name = attribute.name
+    if plan.one < floor - _SUMS:
+        raise UserError(
+            f"the certificate of this release says {100 * plan.one:.2f} % of '{name}' for its plan,"
+            f" but the labels given here are guessed in {100 * floor:.2f} % without it{_AGAIN}"
+        )
+    before = plan.one
+    for size in map(str, SIZES):
+        if plan.linked.get(size, 0.0) < before:
+            raise UserError(
+                f"the certificate of this release says less of '{name}' for {size} rows of its plan"
+                f" than for fewer, or nothing{_AGAIN}"
+            )
+        before = plan.linked[size]
+    if codes is None:
+        return
+    whole = _tables(attribute, codes, (), of)[0]
+    tables = [whole] if told is None else _tables(attribute, codes, told, of)
+    wrong = _above(whole, plan.one)
+    if told is not None:
+        wrong = wrong or _above_floor(tables, plan.one) or _unequal(tables, plan.unequal)
+    if wrong:
+        raise UserError(
+            f"the certificate of this release says {100 * plan.one:.2f} % of '{name}' for its plan,"
+            f" but the rows contradict it: their codes differ more between classes than by"
+            f" chance{_AGAIN}"
+        )
+
+
+def _tables(attribute: Attribute, codes: Codes, told: Sequence[Attribute], of: int) -> list[Counts]:
+    """Rows by class and code, (K, N), one table for each value of `told`."""
+    known = np.flatnonzero(attribute.codes >= 0)
+    value = np.zeros(len(known), np.int64)
+    if told:
+        values = np.column_stack([a.codes[known] for a in told])
+        value = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+    k = len(attribute.classes)
+    found = []
+    for u in range(int(value.max(initial=0)) + 1):
+        rows = known[value == u]
+        place = attribute.codes[rows] * of + codes[rows]
+        found.append(np.bincount(place, minlength=k * of).reshape(k, of))
+    return found
+
+
+def _unequal(tables: Sequence[Counts], unequal: float) -> bool:
+    """Whether classes use the codes in shares that differ by more than `unequal` and chance.
+
+    X^2 = sum (c_sj - n_s c_j / n)^2 / (n_s c_j / n). With equal shares it is at most chi-square
+    distributed: rows that draw by themselves vary no more than a multinomial. A difference of
+    `unequal` adds at most sqrt(sum_sj n_s unequal^2 / b_j) to X.
+    """
+    square, freedom, apart = 0.0, 0, 0.0
+    for counts in tables:
+        table = _pooled(counts[counts.sum(axis=1) > 0], _CLASS)[0]
+        size = table.sum(axis=1)
+        if len(table) < 2:
+            continue
+        table, codes = (part.T for part in _pooled(table.T, _EXPECTED * size.sum() / size.min()))
+        if table.shape[1] < 2:
+            continue
+        share = table.sum(axis=0) / size.sum()
+        expected = size[:, None] * share
+        square += float(((table - expected) ** 2 / expected).sum())
+        freedom += (table.shape[0] - 1) * (table.shape[1] - 1)
+        apart += float((size[:, None] * (codes * unequal) ** 2 / share).sum())
+    return freedom > 0 and sqrt(square) > sqrt(float(chdtri(freedom, _CHANCE))) + sqrt(apart)
+
+
+def _above_floor(tables: Sequence[Counts], one: float) -> bool:
+    """Whether a class surely exceeds the commonest one in more codes than `one` allows.
+
+    If s* is the commonest class of a value, sum_j (M_sj - M_s*j)_+ is at most what `one` is above
+    the floor, in rows. So sum_j (c_sj - c_s*j)_+^2 / (c_sj + c_s*j) is at most chi-square
+    distributed but for that excess.
+    """
+    n = sum(int(t.sum()) for t in tables)
+    excess = max(one * n - sum(int(t.sum(axis=1).max()) for t in tables), 0.0)
+    pairs = []
+    for table in tables:
+        most = int(table.sum(axis=1).argmax())
+        pairs += [table[[s, most]] for s in range(len(table)) if s != most and table[s].any()]
+    for pair in pairs:
+        both = _pooled(pair.T, 2 * _EXPECTED)[0].T
+        total = both.sum(axis=0)
+        if total.min(initial=0) < 2 * _EXPECTED:  # too few rows, even together
+            continue
+        beyond = np.clip(both[0] - both[1], 0, None)
+        limit = sqrt(float(chdtri(len(total), _CHANCE / len(pairs))))
+        if sqrt(float((beyond**2 / total).sum())) > limit + excess / sqrt(total.min()):
+            return True
+    return False
+
+
+def _above(table: Counts, one: float) -> bool:
+    """Whether the best guess from the drawn codes, Z = sum_j max_s c_sj, is surely above `one`.
+
+    E Z <= n one + sqrt((K - 1) / K N n), since the variance of a count is at most its mean (Aven
+    1985, and Cauchy-Schwarz over the codes). A row moves Z by at most 1 (McDiarmid). It holds
+    whatever the shares are, but finds only large differences.
+    """
+    n, k = int(table.sum()), int((table.sum(axis=1) > 0).sum())
+    noise = sqrt((k - 1) / max(k, 1) * table.shape[1] * n) + sqrt(n * log(1 / _CHANCE) / 2)
+    return float(table.max(axis=0).sum()) > n * (one + _SUMS) + noise
+
+
+def _pooled(table: Counts, least: float) -> tuple[Counts, Counts]:
+    """Rows of a table, smallest first, added up until each has `least`; and how many were."""
+    order = np.argsort(table.sum(axis=1), kind="stable")
+    sums: list[Counts] = []
+    numbers: list[int] = []
+    enough = True
+    for row in table[order]:
+        if enough:
+            sums.append(row.copy())
+            numbers.append(1)
+        else:
+            sums[-1] += row
+            numbers[-1] += 1
+        enough = bool(sums[-1].sum() >= least)
+    if not enough and len(sums) > 1:
+        last, number = sums.pop(), numbers.pop()
+        sums[-1] += last
+        numbers[-1] += number
+    return np.stack(sums), np.array(numbers, np.int64)

@@ -1,0 +1,173 @@
+"""`withhold release`: a file in, a folder to hand over out, with its proof."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from withhold.cli.help import DATA, METHOD, PROOF, RELEASE, option
+from withhold.cli.options import (
+    Data,
+    Group,
+    Json,
+    Key,
+    Preserve,
+    Quiet,
+    Seed,
+    Suppress,
+    choose_progress,
+    print_json,
+    settings_by_name,
+)
+from withhold.cli.released import tell_columns
+from withhold.core.terminal import wrapped
+
+if TYPE_CHECKING:
+    from withhold.actions.release_given import Given
+
+GATE_FAILED = 3
+
+
+def release(
+    data: Data,
+    output: Annotated[Path, option("Folder to hand over.", None, "--output", "-o")],
+    suppress: Suppress,
+    preserve: Preserve = "",
+    bundle: Annotated[
+        Path | None,
+        option(
+            "Where the bundle with the key goes (default: OUTPUT.bundle). Keep it private.", None
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        option(
+            "Columns to release as they are, comma-separated. Repeatable. The certificate does not"
+            " cover them.",
+            RELEASE,
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, option("Columns to leave out, comma-separated. Repeatable.", RELEASE)
+    ] = None,
+    same_order: Annotated[
+        bool,
+        option("Keep the order of the rows, which may reveal people.", RELEASE, "--same-order"),
+    ] = False,
+    features: Annotated[
+        str | None,
+        option(
+            "Release these numeric columns, or this list column, as one feature vector. By default"
+            " a file with a list column x holds features, and any other is a mixed table.",
+            DATA,
+        ),
+    ] = None,
+    group: Group = None,
+    delimiter: Annotated[
+        str | None, option("What separates the fields of a CSV file (default: guessed).", DATA)
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        option("A setting of method exact, as NAME=VALUE. Repeatable.", METHOD, "--set"),
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        option(
+            'Exit with code 3 where this holds, e.g. "sex>floor+2". Repeatable.', PROOF, "--fail-if"
+        ),
+    ] = None,
+    quick: Annotated[bool, option("Run a weaker audit in less time.", None, "--quick")] = False,
+    overwrite: Annotated[
+        bool, option("Replace an earlier release and its bundle.", None, "--overwrite")
+    ] = False,
+    seed: Seed = 0,
+    key: Key = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Release a table or features with a proof for these records.
+
+    Every class of the suppressed attribute uses every code in exactly the same share among the
+    records that leave, so a row says no more about it than a guess. The folder holds the release in
+    the format that came in, certificate.json, audit.json, report.html and a data card (README.md).
+    The bundle, which holds the key, and the list of rows are written elsewhere: keep them private.
+    """
+    from withhold.actions.release_given import GivenRequest, release_given
+    from withhold.actions.request import DataOptions
+    from withhold.release.policy import Wishes
+
+    reading: dict[str, Any] = {"group": group, "delimiter": delimiter}
+    if features is not None:
+        reading["features"] = features
+    made = release_given(
+        GivenRequest(
+            data=data,
+            output=output,
+            suppress=suppress,
+            preserve=preserve,
+            bundle=bundle,
+            config=settings_by_name(settings),
+            seed=seed,
+            reading=DataOptions(**reading),
+            wishes=Wishes.of(keep=keep or [], drop=drop or [], same_order=same_order),
+            fail_if=tuple(fail_if or ()),
+            quick=quick,
+            key=key,
+            overwrite=overwrite,
+        ),
+        choose_progress(quiet),
+    )
+    if as_json:
+        print_json(_said(made))
+    elif not quiet:
+        _tell(made)
+    if not made.passed:
+        raise typer.Exit(GATE_FAILED)
+
+
+def _said(made: Given) -> dict[str, Any]:
+    return {
+        "folder": str(made.folder),
+        "release": str(made.release),
+        "bundle": str(made.bundle),
+        "rows": None if made.rows is None else str(made.rows),
+        "records": made.written.records,
+        "columns": made.written.columns,
+        "left_out_because": made.written.decision.left_out,
+        "certificate": made.certificate.model_dump(mode="json")["attributes"],
+        "verdict": made.audit.verdict,
+        "passed": made.passed,
+    }
+
+
+def _tell(made: Given) -> None:
+    tell_columns(f"{made.release}: {made.written.records:,} records", _moved(made))
+    for name, claims in made.certificate.attributes.items():
+        claim = claims.release
+        if claim is None:
+            continue
+        linked = claim.linked if claim.plan is None else claim.plan.linked
+        line = (
+            f"proved: nobody names '{name}' from one row in more than {100 * claim.stated:.2f} %"
+            f" of cases (guessing: {100 * claim.floor:.2f} %), nor from 20 rows of one class in"
+            f" more than {100 * linked['20']:.1f} %"
+        )
+        typer.echo(wrapped(line, sys.stdout))
+    typer.echo(wrapped(f"attacked: {made.audit.verdict}", sys.stdout))
+    typer.echo(f"{made.folder}: hand over this folder; start with README.md and report.html")
+    private = f"{made.bundle}" + ("" if made.rows is None else f" and {made.rows}")
+    typer.echo(
+        wrapped(f"{private}: keep private (the key, and which row became which)", sys.stdout)
+    )
+    if not made.passed:
+        typer.echo(wrapped("the gate failed: do not hand this folder over", sys.stderr), err=True)
+
+
+def _moved(made: Given) -> Any:
+    """What was written, where it is now: the list of rows is told of with the bundle."""
+    from dataclasses import replace
+
+    return replace(made.written, rows=None, certificate=made.folder / "certificate.json")

@@ -1,0 +1,143 @@
+"""The data card: a README.md beside a release, for whoever receives it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from withhold.audit.evidence import Evidence
+from withhold.bundle.bundle import Bundle
+from withhold.certificate.claims import ReleaseClaim
+from withhold.certificate.release_file import ReleaseCertificate
+from withhold.core.safe_read import file_sha256
+
+_KNOWN = {"0.1": "a tenth", "0.5": "half", "0.9": "nine tenths"}
+
+
+def data_card(
+    bundle: Bundle, certificate: ReleaseCertificate, evidence: Evidence, release: Path
+) -> str:
+    """What was done, what is proved, what is not, and how to check it, as Markdown."""
+    suppress = _names(bundle.roles.suppress)
+    lines = [
+        f"# {_plain(release.name)}",
+        "",
+        f"{certificate.release.records:,} records in which {suppress} cannot be told, released"
+        f" with `withhold release` {certificate.version}.",
+        "",
+    ]
+    if evidence.gate is not None and not evidence.gate.passed:
+        lines += ["**The gate of this release FAILED. Do not hand it over.** See report.html.", ""]
+    lines += [
+        "## What was done",
+        "",
+        f"Every record was replaced by one of {certificate.codes:,} codes. Every class of"
+        f" {suppress} uses every code in the same share, so a code says nothing about the class.",
+        _kind(bundle),
+        _kept(bundle),
+        f"Rows are in {_order(certificate)}. Columns: {_names(certificate.release.columns)}.",
+        *_left_out(certificate),
+        "",
+        "## What is proved",
+        "",
+    ]
+    for name, claims in certificate.attributes.items():
+        if claims.release is not None:
+            lines += _proved(name, claims.release)
+    lines += [
+        "",
+        "The attacker may know every original record, every label, the codes and this software, but"
+        " not the key, not the draws, and not which row is whose.",
+        "",
+        "## What attackers found",
+        "",
+        _plain(evidence.verdict),
+        "",
+        "## What is not proved",
+        "",
+        "- Whoever holds the original of a record and can tell which row it became learns what the"
+        " original says.",
+        "- Several rows that are known to belong to one person can say more than one row.",
+        "- Whoever knows the labels of most rows can narrow down the others (see above).",
+        *_not_covered(certificate),
+        "",
+        "## How to check it",
+        "",
+        f"- SHA-256 of {_plain(release.name)}: `{file_sha256(release)}`",
+        "- The owner holds the original, the bundle and the list of rows, and can run:"
+        " `withhold audit ORIGINAL RELEASE --rows LIST --certificate certificate.json --key KEY`.",
+        "- `report.html` shows every attack; `audit.json` has the same for programs.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _kind(bundle: Bundle) -> str:
+    if bundle.kind == "table":
+        return (
+            "The values of a row were drawn column by column from the values of its code, which"
+            " several people share. No row is the row of a person."
+        )
+    return "A code is a mean over several people."
+
+
+def _kept(bundle: Bundle) -> str:
+    if not bundle.roles.preserve:
+        return "No column was named to be preserved."
+    return f"Preserved for every record: {_names(bundle.roles.preserve)}."
+
+
+def _order(certificate: ReleaseCertificate) -> str:
+    return "the order of the original" if certificate.release.same_order else "a random order"
+
+
+def _left_out(certificate: ReleaseCertificate) -> list[str]:
+    left = certificate.release.left_out
+    if not left:
+        return []
+    return ["", "Left out:", "", *(f"- {_plain(n)}: {_plain(why)}" for n, why in left.items())]
+
+
+def _proved(name: str, claim: ReleaseClaim) -> list[str]:
+    shown, plan = _plain(name), claim.plan
+    one = claim.stated
+    lines = [
+        f"- **{shown}**: nobody names it correctly from one row in more than {_percent(one)} of"
+        f" cases. Guessing gets {_percent(claim.floor)}."
+    ]
+    linked = claim.linked if plan is None else plan.linked
+    told = ", ".join(f"{size} rows: {_percent(bound)}" for size, bound in linked.items())
+    lines.append(f"  - From several rows of one class, at most: {told}.")
+    if claim.measured:
+        known = ", ".join(
+            f"{words} of the labels: {_percent(claim.measured[share])}"
+            for share, words in _KNOWN.items()
+            if share in claim.measured
+        )
+        lines.append(f"  - Attacks that know other rows' labels read (measured) with {known}.")
+    lines.append(
+        f"  - Whoever also knew how often each class drew each code: at most"
+        f" {_percent(claim.one)} from one row."
+    )
+    return lines
+
+
+def _not_covered(certificate: ReleaseCertificate) -> list[str]:
+    return [f"- {_plain(note)}" for note in certificate.notes]
+
+
+def _names(names: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(f"`{_plain(n)}`" for n in names) or "none"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share >= 0.1 else f"{100 * share:.2f} %"
+
+
+def _plain(text: str) -> str:
+    """Text from a file on one line, without characters that Markdown would read."""
+    one = " ".join(str(text).split())
+    for sign in "\\`*_{}[]<>#|":
+        one = one.replace(
+            sign, f"\\{sign}" if sign not in "<>" else {"<": "&lt;", ">": "&gt;"}[sign]
+        )
+    return one
