@@ -161,6 +161,7 @@ def test_a_method_that_cannot_be_tried_is_skipped_with_a_reason(
     assert "withhold[leace]" in (tmp_path / "out" / "compare.html").read_text()
 
 
+@pytest.mark.slow
 def test_seeds_make_several_runs(world: Path, tmp_path: Path) -> None:
     found = compare(request(world, tmp_path / "out", methods=("leace",), seeds=2))
     assert [[run.seed for run in r.runs] for r in found.rows] == [[0, 1]] * 2

@@ -26,6 +26,7 @@ def request(folder: Path, **changes: Any) -> CompareRequest:
     return CompareRequest(**given | {"tune": "noise", "budget": "secret<=80"} | changes)
 
 
+@pytest.mark.slow
 def test_a_search_finds_settings_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
