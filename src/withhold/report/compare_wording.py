@@ -51,8 +51,9 @@ def legend(found: Comparison) -> list[str]:
         "attack: accuracy of the best attacker that was retrained on the release, on"
         f" {found.test_records:,} test records; the interval is 95 %. floor: the accuracy of"
         " guessing without the release.",
-        "proved: no attacker is right more often. For exact this is a count of the records that"
-        " leave; for codebook and pass it is a bound for later records, with"
+        "proved: no attacker with one record is right more often. For exact this is computed for"
+        " the records that leave, and holds for everybody who does not know the random draws; for"
+        " codebook and pass it is a bound for later records, with"
         f" {100 * found.confidence:.4g} % confidence.",
         "kept: what readers retrained on the release gain over guessing, as a share of what they"
         " gain on the original, averaged over"
