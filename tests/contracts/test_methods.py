@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from contracts.method_contract import MethodContract
+from contracts.method_contract import MethodContract, weights, with_other_test
 from support import TINY, mixed
 from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
 from withhold.methods import method_names
 from withhold.methods.features.codebook import CodebookModifier
+from withhold.methods.features.exact import ExactModifier
 from withhold.methods.modifier import FloatArray, Labels
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
@@ -37,7 +38,9 @@ def _contract(name: str) -> type[MethodContract]:
 
 
 # One class a method, so that a failure names it: TestMass::test_…
-globals().update({cls.__name__: cls for cls in map(_contract, method_names("features"))})
+# `exact` is for given records and needs their labels: see TestExact.
+GENERAL = [name for name in method_names("features") if name != "exact"]
+globals().update({cls.__name__: cls for cls in map(_contract, GENERAL)})
 
 
 class TestCodebookSubstitute(MethodContract):
@@ -97,3 +100,56 @@ class Knowing(CodebookModifier):
             for name in (self.needs if known else ())
         }
         return super().transform(x, labels or found)
+
+
+class KnowingExact(ExactModifier):
+    """The same for `exact`."""
+
+    def __init__(self, inner: ExactModifier, data: Dataset) -> None:
+        super().__init__(
+            inner.plan,
+            inner.key,
+            suppress=inner.suppress,
+            preserve=inner.preserve,
+            classes=inner.classes,
+            values=inner.values,
+        )
+        self.data = data
+        self.row = {record.tobytes(): i for i, record in enumerate(data.x)}
+
+    def transform(self, records: FloatArray, labels: Labels | None = None) -> FloatArray:
+        rows = [self.row.get(record.astype(np.float32).tobytes()) for record in records]
+        found: dict[str, Attribute] = {
+            name: self.data.attribute(name).rows(np.array(rows, np.int64))
+            for name in (self.needs if None not in rows else ())
+        }
+        return super().transform(records, labels or found)
+
+
+class TestExact(MethodContract):
+    """It is fitted on all records that leave, and needs their labels."""
+
+    method = "exact"
+    config: ClassVar[dict[str, Any]] = {
+        "codes": 4, "hidden": [8], "epochs": 2, "rounds": 1, "exact_rounds": 1, "least": 2,
+        "smallest": 4,
+    }  # fmt: skip
+
+    @classmethod
+    def fit(cls, dataset: Dataset | None = None, *, seed: int = 0) -> Bundle:
+        bundle = super().fit(dataset, seed=seed)
+        assert isinstance(bundle.modifier, ExactModifier)
+        return replace(bundle, modifier=KnowingExact(bundle.modifier, cls.dataset()))
+
+    def test_saved_and_loaded_gives_the_same_bytes(self, tmp_path: Path) -> None:
+        save_bundle(self.fitted(), tmp_path / "bundle")
+        found = load_bundle(tmp_path / "bundle").modifier
+        assert isinstance(found, ExactModifier)
+        out = KnowingExact(found, self.dataset()).transform(self.x())
+        np.testing.assert_array_equal(out, self.modifier().transform(self.x()))
+
+    def test_the_test_part_is_never_used(self) -> None:
+        """The records that leave are those of the fit: another test part is another release."""
+        other = with_other_test(self.dataset())
+        assert weights(self.fit(other)) != weights(self.fitted())
+        assert ExactModifier.of_given_records

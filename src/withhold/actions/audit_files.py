@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +24,7 @@ from withhold.core.key_file import as_key
 from withhold.core.output_targets import check_folder_target, write_into
 from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset
+from withhold.records.table_features import attack_tables
 from withhold.records.readers.collection import FILE
 from withhold.release.released_dataset import released_rows, with_rows
 from withhold.report import render
@@ -81,6 +82,8 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
             "--again takes files of features: extract each draw with withhold extract --like, and"
             " audit the files of features"
         )
+    if made.original == request.original and request.release is not None:
+        request = request.model_copy(update={"reading": request.reading.resolved(request.original)})
     before = request.reading.read(made.original, progress)
     before = add_pixels(before, made.original_media, settings.pixels, progress)
     after = None
@@ -94,6 +97,11 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
             # The names came from the list beside the release: they did not leave with it.
             after = _paired_by_name(before, after)
             settings = settings.model_copy(update={"id": None})
+    if before.tabular and after is not None:
+        if request.again:
+            raise UserError("--again takes files of features, and these are mixed tables")
+        apart = [*settings.suppress, *([settings.id] if settings.id else [])]
+        before, after = attack_tables(before, after, apart)
     found = audit(
         before,
         after,
@@ -150,7 +158,9 @@ def _read(
 ) -> Dataset:
     """A release, its columns in the order of the original, with the list of its rows."""
     features = request.release_features or request.reading.features
-    found = _same_columns(before, Dataset.read(path, features=features, progress=progress))
+    table: Literal["table"] | None = "table" if before.tabular else None
+    found = Dataset.read(path, features=features, kind=table, progress=progress)
+    found = _same_columns(before, found)
     made_here = made.release != request.release
     if made_here:
         found = add_pixels(found, made.release_media, request.settings.pixels, progress)

@@ -190,7 +190,8 @@ def _features(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Wr
 
 def _media(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Written:
     data, output, how = request.data, request.output, request.of_media
-    assert bundle.kind != "features" and bundle.kind != "table"
+    assert bundle.kind != "features"
+    assert bundle.kind != "table"
     # By default as in the fit: a label that is read under another name would be released.
     other = "column" if data.is_dir() else "pattern"  # does not apply to these media
     known = {"pattern", "column", "rate"} - {other}  # ignore anything else in the bundle

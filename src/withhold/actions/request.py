@@ -8,7 +8,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from withhold.core.progress import Progress
-from withhold.records.arrow_kinds import is_list
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 
@@ -33,13 +32,12 @@ class DataOptions(Request):
     def resolved(self, path: Path) -> DataOptions:
         """The same with the kind of the file: without features it is a mixed table.
 
-        A file holds features if some were named, or if it has a list column `x`.
+        A file holds features if some were named, or if it has a column `x`.
         """
-        if "features" in self.model_fields_set or self.kind == "table":
+        if self.features != "x" or self.kind == "table":
             return self
         schema = open_source(path, delimiter=self.delimiter).schema
-        listed = "x" in schema.names and is_list(schema.field("x").type)
-        return self if listed else self.model_copy(update={"kind": "table"})
+        return self if "x" in schema.names else self.model_copy(update={"kind": "table"})
 
     def read(self, path: Path, progress: Progress) -> Dataset:
         """Read the dataset at `path`."""

@@ -13,7 +13,7 @@ from math import log, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtri
+from scipy.special import chdtrc, chdtri, gammaln
 
 from withhold.audit.recount import Codes
 from withhold.certificate.claims import PlanClaim
@@ -117,8 +117,8 @@ def _above_floor(tables: Sequence[Counts], one: float) -> bool:
     """Whether a class surely exceeds the commonest one in more codes than `one` allows.
 
     If s* is the commonest class of a value, sum_j (M_sj - M_s*j)_+ is at most what `one` is above
-    the floor, in rows. So sum_j (c_sj - c_s*j)_+^2 / (c_sj + c_s*j) is at most chi-square
-    distributed but for that excess.
+    the floor, in rows. So T = sum_j (c_sj - c_s*j)_+^2 / (c_sj + c_s*j) is, but for that excess,
+    at most the sum of squares of the positive ones of N standard normals.
     """
     n = sum(int(t.sum()) for t in tables)
     excess = max(one * n - sum(int(t.sum(axis=1).max()) for t in tables), 0.0)
@@ -132,10 +132,17 @@ def _above_floor(tables: Sequence[Counts], one: float) -> bool:
         if total.min(initial=0) < 2 * _EXPECTED:  # too few rows, even together
             continue
         beyond = np.clip(both[0] - both[1], 0, None)
-        limit = sqrt(float(chdtri(len(total), _CHANCE / len(pairs))))
-        if sqrt(float((beyond**2 / total).sum())) > limit + excess / sqrt(total.min()):
+        found = sqrt(float((beyond**2 / total).sum())) - excess / sqrt(total.min())
+        if found > 0 and _positive_squares(len(total), found**2) < _CHANCE / len(pairs):
             return True
     return False
+
+
+def _positive_squares(number: int, most: float) -> float:
+    """P(sum of Z^2 over the positive ones of `number` standard normals Z > most)."""
+    k = np.arange(1, number + 1)  # how many are positive: binomial with probability 1/2
+    log_share = gammaln(number + 1) - gammaln(k + 1) - gammaln(number - k + 1) - number * log(2)
+    return float((np.exp(log_share) * chdtrc(k, most)).sum())
 
 
 def _above(table: Counts, one: float) -> bool:

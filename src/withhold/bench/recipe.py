@@ -68,7 +68,7 @@ class Recipe(BaseModel):
     name: str = ""
     title: str
     kind: Literal[
-        "table", "audits", "certified", "tradeoff", "external", "power", "release-leaks",
+        "table", "audits", "certified", "exact", "tradeoff", "external", "power", "release-leaks",
         "soundness", "elimination", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "media", "media-speed", "pixels",
         "pixel-speed",
@@ -110,7 +110,7 @@ class Recipe(BaseModel):
         if of_media and not self.extractors:
             lacking.append("extractors")
         if (
-            of_media or self.kind in ("table", "audits", "certified", "tradeoff", "pixels")
+            of_media or self.kind in ("table", "audits", "certified", "exact", "tradeoff", "pixels")
         ) and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
         if self.kind == "table" and len(self.extractors) > 1:

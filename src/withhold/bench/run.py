@@ -17,6 +17,7 @@ KINDS = {
     "audits": ("audits", "run_audits"),
     "external": ("audits", "run_audits"),
     "certified": ("certified_releases", "run_certified"),
+    "exact": ("exact_releases", "run_exact"),
     "tradeoff": ("tradeoff", "run_tradeoff"),
     "power": ("audit_power", "measure_power"),
     "release-leaks": ("release_leaks", "measure_release_leaks"),

@@ -12,6 +12,7 @@ import pyarrow as pa
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset
+from withhold.records.readers import open_source
 
 Loader = Callable[[Path, Progress], Dataset]
 
@@ -111,6 +112,20 @@ def adult(folder: Path, progress: Progress) -> Dataset:
     return Dataset.from_arrays(np.stack(pieces, axis=1), table, name="adult")
 
 
+def adult_table(folder: Path, progress: Progress) -> Dataset:
+    """Adult census as a mixed table: the 32,561 records of adult.data, with all its columns."""
+    rows = _adult_rows(folder / "adult", "train")
+    numbers = (*_NUMBERS, "fnlwgt")
+    columns = {}
+    for i, name in enumerate(ADULT_COLUMNS):
+        values = [None if r[i] == "?" else r[i] for r in rows]
+        whole = name in numbers
+        columns[name] = pa.array(
+            [None if v is None else int(v) for v in values] if whole else values
+        )
+    return Dataset.of_table(open_source(pa.table(columns)))
+
+
 def _adult_rows(folder: Path, part: str) -> list[list[str]]:
     path = folder / ("adult.data" if part == "train" else "adult.test")
     try:
@@ -126,5 +141,6 @@ PUBLIC: dict[str, Loader] = {
     "audiomnist": audiomnist,
     "audiomnist-val": audiomnist_val,
     "adult": adult,
+    "adult-table": adult_table,
     "utkface": utkface,
 }

@@ -58,7 +58,9 @@ def with_encoder(dataset: Dataset, encoder: TableEncoder) -> Dataset:
         x[start : start + _STEP] = encoder.encode(dataset.table.slice(start, _STEP))
     columns = tuple(c.name for c in encoder.columns)
     names = tuple(
-        f"{name}.{i}" for name, part in encoder.blocks.items() for i in range(part.stop - part.start)
+        f"{name}.{i}"
+        for name, part in encoder.blocks.items()
+        for i in range(part.stop - part.start)
     )
     layout = FeatureLayout(columns, encoder.width, names, False, dataset.name)
     return replace(dataset, x=x, layout=layout, tabular=True, encoder=encoder)
@@ -90,9 +92,7 @@ def attack_tables(
         )
     # Each column is attacked by itself as well, with all its digits and values: under another name,
     # since it no longer has to agree with the column of the original.
-    names = [
-        f"{c}{AS_RELEASED}" if c in columns.names else c for c in release.table.column_names
-    ]
+    names = [f"{c}{AS_RELEASED}" if c in columns.names else c for c in release.table.column_names]
     table = release.table.rename_columns(names) if names else bare_table(len(release))
     made = replace(with_encoder(release, encoder), table=table, _encoded={})
     return with_encoder(original, encoder), made

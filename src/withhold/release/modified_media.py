@@ -56,7 +56,8 @@ def modified_sample(bundle: Bundle, item: Item) -> Sample | BadMedia:
         return item.content
     modifier = bundle.modifier
     assert isinstance(modifier, MediaModifier)
-    assert bundle.kind != "features" and bundle.kind != "table"
+    assert bundle.kind != "features"
+    assert bundle.kind != "table"
     try:
         return modifier.apply(decode(item.content, bundle.kind))
     except BadMedia as error:

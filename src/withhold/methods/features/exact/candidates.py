@@ -43,7 +43,6 @@ class Candidate:
     start (C, N) is by the cells of the task; without it, it is computed on some records.
     """
 
-    name: str
     reader: Reader
     log_shares: Tensor
     start: Tensor | None
@@ -87,26 +86,22 @@ class Candidate:
                 first = torch.zeros(len(value_of_cell), dtype=torch.int64)
                 first[cell] = task.cell  # cells of few records share potentials to start from
                 start = self.start[first][:, kept]
-            return exact_balance(blocks, log_shares, start, progress=self.progress)
+            name = f"balancing {len(reader):,} codes"
+            return exact_balance(blocks, log_shares, start, name=name, progress=self.progress)
 
 
-def candidates(
+def candidate(
     task: Task, numbers: IntArray, config: ExactConfig, *, encoder: TableEncoder | None
-) -> Iterator[Candidate]:
-    """The metric and the network, or the one that the settings name.
-
-    A network with thousands of outputs is slow, and on tables it keeps less: there the metric is
-    used unless the settings name the network.
-    """
+) -> Candidate:
+    """The network for features and the metric for tables, unless the settings name one."""
     few = task.codes <= _FEW and encoder is None
     start = find_barycentre(task) if few else _nearest(task, numbers, encoder)
     scale = 2 * config.softness  # the metric's own blur is that of softness 0.5
-    if config.scores != "network":
-        reader = MetricReader(start.metric, start.codes, start.blur * scale)
-        potentials = None if few else start.potentials / scale
-        yield Candidate("metric", reader, start.log_shares, potentials, task.progress)
-    if config.scores == "network" or (config.scores is None and encoder is None):
-        yield _network(task, start, config)
+    if (config.scores or ("network" if encoder is None else "metric")) == "network":
+        return _network(task, start, config)
+    reader = MetricReader(start.metric, start.codes, start.blur * scale)
+    potentials = None if few else start.potentials / scale
+    return Candidate(reader, start.log_shares, potentials, task.progress)
 
 
 def _network(task: Task, start: Barycentre, config: ExactConfig) -> Candidate:
@@ -123,7 +118,7 @@ def _network(task: Task, start: Barycentre, config: ExactConfig) -> Candidate:
     for layer in layers:
         layer.requires_grad_(False)
     reader = NetworkReader(layers, config.softness)
-    return Candidate("network", reader, log_shares, None, task.progress)
+    return Candidate(reader, log_shares, None, task.progress)
 
 
 def _nearest(task: Task, numbers: IntArray, encoder: TableEncoder | None) -> Barycentre:

@@ -23,7 +23,8 @@ class ExactConfig(MethodConfig):
     )
     each: int = Field(5, ge=1, description="records for each class and code, on average")
     scores: Literal["network", "metric"] | None = Field(
-        None, description="how records are compared with codes; unset: what keeps more columns"
+        None,
+        description="compares records with codes; unset: network, for tables metric",
     )
     softness: float = Field(
         0.5,

@@ -42,22 +42,24 @@ class ExactBalance:
 
 
 def exact_balance(
-    blocks: Blocks, log_shares: Tensor, start: Tensor, *, progress: Progress
+    blocks: Blocks, log_shares: Tensor, start: Tensor, *, name: str, progress: Progress
 ) -> ExactBalance:
     """The balance of all records, from log shares (C, N) and potentials to start from (C, N).
 
-    blocks: scores and cells of all records, in pieces that may be computed again in every pass.
+    blocks: scores and cells of all records, in pieces that may be computed again in every pass;
+    name: of the stage, for progress.
     """
     shares = log_shares.double().exp()
     g, best = start.double(), None
-    with progress.stage("balancing the classes", _MOST) as bar:
-        for _ in range(_MOST):
+    with progress.stage(name, _MOST) as bar:
+        for left in reversed(range(_MOST)):
             inside, count = _shares_inside(blocks, g)
             made, worst = _corrected(g, inside, shares, count)
             if best is None or made.redrawn < best.redrawn:
                 best = made
             bar.advance()
             if worst <= _CLOSE:
+                bar.advance(left)
                 break
             ratio = (shares.clamp_min(_TINY) / inside.clamp_min(_TINY)).log()
             g = g + torch.where(shares > 0, ratio.clamp(-_STEP, _STEP), 0.0)

@@ -16,10 +16,9 @@ from withhold.methods.features.codebook.assemble import people_behind, people_of
 from withhold.methods.features.codebook.cells import Classes, cells_of, joint_classes
 from withhold.methods.features.codebook.learner import FEWEST, Task
 from withhold.methods.features.codebook.robust import robust_means
-from withhold.methods.features.exact.candidates import Candidate, candidates
+from withhold.methods.features.exact.candidates import Candidate, candidate
 from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
-from withhold.methods.features.exact.kept import kept_of
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
 from withhold.methods.features.exact.modifier import ExactModifier, ExactPlan
 from withhold.methods.features.exact.table_rows import TableRows
@@ -53,18 +52,9 @@ class ExactMethod:
         """Learn codes on all records, and balance the classes of all of them."""
         cases = _Cases(dataset, roles, config, progress)
         task = cases.task(config, seed, progress, journal)
-        found: list[tuple[float, ExactModifier, IntArray]] = []
-        for candidate in candidates(task, cases.numbers, config, encoder=dataset.encoder):
-            made, drawn = _enough_people(candidate, cases, task, config, journal.key, progress)
-            leave_out = (*roles.suppress, *([dataset.group] if dataset.group else []))
-            score = kept_of(dataset, drawn, leave_out, len(made.codes))
-            found.append((score, made, drawn))
-            progress.say(
-                f"{candidate.name} scores: {len(made.codes):,} codes keep {100 * score:.1f} % of"
-                " what the other columns say"
-            )
-        _, best, drawn = max(found, key=lambda item: item[0])
-        return _placed(best, dataset, drawn, config, progress)
+        chosen = candidate(task, cases.numbers, config, encoder=dataset.encoder)
+        made, drawn = _enough_people(chosen, cases, task, config, journal.key, progress)
+        return _placed(made, dataset, drawn, config, progress)
 
 
 class _Cases:
@@ -117,22 +107,22 @@ class _Cases:
 
 
 def _enough_people(
-    candidate: Candidate,
+    scored: Candidate,
     cases: _Cases,
     task: Task,
     config: ExactConfig,
     key: bytes,
     progress: Progress,
 ) -> tuple[ExactModifier, IntArray]:
-    """The balanced plan of a candidate, without the codes that fewer than `least` people get."""
+    """The balanced plan of some scores, without the codes that fewer than `least` people get."""
     data, people = cases.dataset, people_of(cases.dataset)
-    kept = candidate.expected(torch.from_numpy(cases.u)) >= 2 * config.least
+    kept = scored.expected(torch.from_numpy(cases.u)) >= 2 * config.least
     if int(kept.sum()) < 2:
-        kept = torch.ones(len(candidate.reader), dtype=torch.bool)
+        kept = torch.ones(len(scored.reader), dtype=torch.bool)
     potentials: torch.Tensor | None = None
     labels = {n: data.attribute(n) for n in cases.roles.named}
     for attempt in range(_TRIES + 1):
-        balance = candidate.balanced(
+        balance = scored.balanced(
             kept,
             task,
             torch.from_numpy(cases.cell),
@@ -141,7 +131,7 @@ def _enough_people(
         )
         potentials = torch.zeros(len(balance.potentials), len(kept))
         potentials[:, kept] = balance.potentials
-        reader = candidate.reader.keep(kept)
+        reader = scored.reader.keep(kept)
         blank = np.zeros((len(reader), data.dimension), np.float32)
         plan = ExactPlan(
             reader,
