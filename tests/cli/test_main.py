@@ -44,7 +44,18 @@ def test_no_command_shows_the_help(cli: Run) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["demo", "inspect", "extract", "fit", "transform", "certify", "audit", "bench"],
+    [
+        "demo",
+        "inspect",
+        "release",
+        "compare",
+        "extract",
+        "fit",
+        "transform",
+        "certify",
+        "audit",
+        "bench",
+    ],
 )
 def test_every_command_has_help(cli: Run, command: str) -> None:
     ran = cli(command, "--help")

@@ -24,8 +24,8 @@ from withhold.core.key_file import as_key
 from withhold.core.output_targets import check_folder_target, write_into
 from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset
-from withhold.records.table_features import attack_tables
 from withhold.records.readers.collection import FILE
+from withhold.records.table_features import attack_tables
 from withhold.release.released_dataset import released_rows, with_rows
 from withhold.report import render
 

@@ -251,6 +251,8 @@ def _source(
     plans = any(c.release is not None and c.release.plan for c in certificate.attributes.values())
     # Anyone can edit an unsigned file, so state our own assumptions instead of its text.
     assumptions = certificate.assumptions if verified else ASSUMPTIONS
+    if all(c.later is None for c in certificate.attributes.values()):
+        assumptions = tuple(line for line in assumptions if "'later'" not in line)
     return CertifiedRelease(
         version=certificate.version,
         method=certificate.method,

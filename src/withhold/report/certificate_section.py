@@ -185,7 +185,7 @@ def _alarm(name: str, a: AttributeEvidence, found: Certified | CertifiedRows) ->
 
 def _facts(name: str, found: Certified | CertifiedRows) -> list[tuple[str, Markup]]:
     if isinstance(found, CertifiedRows):
-        return rows_facts(found.release)
+        return rows_facts(found)
     worst = found.worst_lift
     return [
         ("People not in this data", _people(name, found.groups)),

@@ -60,7 +60,7 @@ def rows_table(
     figures += [at_most_or_guess(plan.linked.get(r, 1.0), claim.floor) for r in claim.linked]
     figures += [NONE] * len(claim.known)  # the plan has no figure for these
     heads = (
-        "An attacker who does not know the draws and …",
+        "An attacker who …",
         f"is right at most, % ({'proved' if found.verified else NOT_VERIFIED})",
         "even if the totals of each code were known, %"
         + ("" if found.reliable else f" ({NOT_VERIFIED})"),
@@ -129,11 +129,11 @@ def as_often(figure: float, floor: float) -> str:
     return ": as often as by guessing" if no_more(figure, floor) else ""
 
 
-def rows_facts(claim: ReleaseClaim) -> list[tuple[str, Markup]]:
-    """How even the plan is, in words."""
-    if claim.plan is None:
+def rows_facts(found: CertifiedRows) -> list[tuple[str, Markup]]:
+    """How even a verified plan is, in words."""
+    if found.plan is None:
         return []
-    apart = 100 * claim.plan.unequal
+    apart = 100 * found.plan.unequal
     most = "less than 0.001" if apart < 0.001 else f"at most {apart:.3f}"
     return [
         (

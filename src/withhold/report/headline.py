@@ -74,7 +74,8 @@ def proved(a: AttributeEvidence) -> Markup | None:
     if found.rows_at_most is not None and found.rows_at_most < 1:
         said.append(rows_in_short(found))
         tried = [a.informed.accuracy, *([] if a.ignorant is None else [a.ignorant.accuracy])]
-        if max(tried) > found.rows_at_most and not a.contradicted:
+        visible = found.rows_at_most + (0.0 if found.plan is None else 0.0005)
+        if max(tried) > visible and not a.contradicted:
             said.append(
                 Markup("An attack above that was lucky on the records that it was measured on.")
             )

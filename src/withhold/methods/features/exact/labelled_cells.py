@@ -22,10 +22,12 @@ MISSING = "(missing)"
 def complete(attribute: Attribute) -> Attribute:
     """The attribute as a categorical one in which a missing label is a class."""
     one = as_one(attribute)
+    # A label that is spelled like MISSING must stay apart from the missing ones, in every batch.
+    names = tuple(f"\\{c}" if c.lstrip("\\") == MISSING else c for c in one.classes)
     if (one.codes >= 0).all():
-        return one
-    codes = np.where(one.codes < 0, len(one.classes), one.codes)
-    return Attribute(one.name, "categorical", (*one.classes, MISSING), codes)
+        return Attribute(one.name, "categorical", names, one.codes)
+    codes = np.where(one.codes < 0, len(names), one.codes)
+    return Attribute(one.name, "categorical", (*names, MISSING), codes)
 
 
 def joint_names(attributes: Sequence[Attribute], n: int) -> tuple[tuple[str, ...], IntArray]:
