@@ -35,6 +35,7 @@ from withhold.certificate.claims import (
     Lift,
     LinkedClaim,
     NoGroupClaim,
+    PlanClaim,
     ReleaseClaim,
 )
 from withhold.records.feasibility import AttributePair, Feasibility
@@ -141,6 +142,12 @@ def given(one: float = 0.021, **others: Any) -> ReleaseClaim:
         "measured": {"0.1": 0.018, "0.5": 0.018, "0.9": 0.019, "all-but-one": 0.0183},
     }
     return ReleaseClaim(**values | others)
+
+
+def planned(one: float = 0.0167, **others: Any) -> ReleaseClaim:
+    """The same of an exact release: its plan tells no more than guessing."""
+    linked = {"5": max(one, 0.0168), "20": max(one, 0.0171), "50": max(one, 0.0179)}
+    return given(**{"plan": PlanClaim(one=one, linked=linked, unequal=2e-9)} | others)
 
 
 def wide(

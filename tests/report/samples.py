@@ -18,6 +18,7 @@ from report.pieces import (
     ladder,
     linked,
     moved,
+    planned,
     possible,
     skipped,
     slices,
@@ -26,10 +27,13 @@ from report.pieces import (
     tier,
 )
 from withhold.audit.attribute_evidence import AttributeEvidence
+from withhold.audit.checked_certificate import CertifiedRows
 from withhold.audit.evidence import Evidence
 from withhold.audit.findings import AuditedData, Map, Rung
 from withhold.audit.gate import Checked, GateResult, check_gate, parse_gate
-from withhold.certificate.claims import Behind, CertifiedData, Lift, NoGroupClaim
+from withhold.certificate.claim_wording import PLAN_ASSUMPTIONS
+from withhold.certificate.claims import Behind, CertifiedData, Lift, NoGroupClaim, ReleaseClaim
+from withhold.certificate.release_file import ASSUMPTIONS
 
 IMG = "<img src=x onerror=alert(1)>"
 
@@ -196,6 +200,51 @@ def certified_release(**others: Any) -> Evidence:
             features=512,
             sha256="41ab" * 16,
             sha256_of="file",
+        ),
+    )
+
+
+def exact_release(
+    claim: ReleaseClaim | None = None,
+    *,
+    verified: bool = True,
+    table: bool = False,
+    file: bool = True,
+    informed: float = 0.0168,
+) -> Evidence:
+    """An exact release: nothing is said about later records. `file`: the key signed this file."""
+    of_this_file = table and verified and file
+    rows = CertifiedRows(
+        checked=not table,
+        of_this_file=of_this_file,
+        recounted=None if table else 0.021,
+        release=planned() if claim is None else claim,
+        verified=verified,
+    )
+    attributes = {
+        "speaker": found(
+            "suppress",
+            informed=informed,
+            ignorant=0.0165,
+            original=0.99,
+            classes=60,
+            linked=linked({5: 0.017, 20: 0.0167}),
+            certificate=rows,
+        ),
+        "digit": found("preserve", informed=0.993, ignorant=0.99, original=0.997),
+    }
+    return evidence(
+        attributes,
+        certificate=source(
+            method="exact",
+            checked=not table,
+            table=table,
+            of_this_file=of_this_file,
+            signature="verified" if verified else "unsigned",
+            assumptions=(*PLAN_ASSUMPTIONS, *ASSUMPTIONS),
+            data=CertifiedData(
+                name="release.parquet", records=30000, part="all", sha256="41ab" * 16
+            ),
         ),
     )
 
