@@ -149,8 +149,9 @@ def _enough_people(
             classes=cases.classes.names,
             values=cases.values,
         )
-        with progress.stage("drawing codes", None):
+        with progress.stage(f"drawing {len(reader):,} codes", 1) as bar:
             drawn = made.draw(data.x, labels)
+            bar.advance()
         behind = people_behind(drawn, people, len(reader))
         enough = behind >= config.least
         if enough.all():
@@ -177,10 +178,11 @@ def _placed(
     rows = None
     if dataset.encoder is not None:
         columns = TableColumns(dataset.encoder.columns, {})
-        with progress.stage("values of the codes", None):
+        with progress.stage("values of the codes", 1) as bar:
             maker = RowMaker.of(
                 dataset.table, columns, drawn, number=number, people=people, least=config.least
             )
+            bar.advance()
         rows = TableRows(dataset.encoder, maker)
     placed = ExactPlan(plan.reader, codes, plan.potentials, plan.keep, plan.rest, plan.cells)
     return ExactModifier(
