@@ -31,7 +31,8 @@ def data_card(
         "## What was done",
         "",
         f"Every record was replaced by one of {certificate.codes:,} codes. Every class of"
-        f" {suppress} uses every code in the same share, so a code says nothing about the class.",
+        f" {suppress} uses every code in the same share, on average over the draws, so a code by"
+        " itself says nothing about the class.",
         _kind(bundle),
         _kept(bundle),
         f"Rows are in {_order(certificate)}. Columns: {_names(certificate.release.columns)}.",
@@ -57,6 +58,8 @@ def data_card(
         "- Whoever holds the original of a record and can tell which row it became learns what the"
         " original says.",
         "- Several rows that are known to belong to one person can say more than one row.",
+        "- Another release of the same records, with another key or other settings, is not covered:"
+        " whoever can tell which of its rows belongs to which row here can average out the draws.",
         "- Whoever knows the labels of most rows can narrow down the others (see above).",
         *_not_covered(certificate),
         "",
@@ -75,7 +78,8 @@ def _kind(bundle: Bundle) -> str:
     if bundle.kind == "table":
         return (
             "The values of a row were drawn column by column from the values of its code, which"
-            " several people share. No row is the row of a person."
+            " several people share. No row was copied from a person, but a row of few or common"
+            " values may equal one by chance."
         )
     return "A code is a mean over several people."
 
@@ -102,7 +106,7 @@ def _proved(name: str, claim: ReleaseClaim) -> list[str]:
     one = claim.stated
     lines = [
         f"- **{shown}**: nobody names it correctly from one row in more than {_percent(one)} of"
-        f" cases. Guessing gets {_percent(claim.floor)}."
+        f" cases, seen without the other rows. Guessing gets {_percent(claim.floor)}."
     ]
     linked = claim.linked if plan is None else plan.linked
     told = ", ".join(f"{size} rows: {_percent(bound)}" for size, bound in linked.items())
@@ -114,9 +118,11 @@ def _proved(name: str, claim: ReleaseClaim) -> list[str]:
             if share in claim.measured
         )
         lines.append(f"  - Attacks that know other rows' labels read (measured) with {known}.")
+    # Who sees all rows also sees how often each code was drawn, so only the drawn table bounds it.
+    drawn = ", ".join(f"{size} rows: {_percent(bound)}" for size, bound in claim.linked.items())
     lines.append(
-        f"  - Whoever also knew how often each class drew each code: at most"
-        f" {_percent(claim.one)} from one row."
+        f"  - Whoever sees all rows at once, or even knew how often each class drew each code: at"
+        f" most {_percent(claim.one)} from one row; from several of one class, at most: {drawn}."
     )
     return lines
 
