@@ -24,6 +24,7 @@ from pydantic import Field
 from withhold.actions.audit import Audit, audit
 from withhold.actions.fit import FitRequest, Fitted, fit_to
 from withhold.actions.request import DataOptions, Request
+from withhold.audit.gate import parse_gate
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
 from withhold.core.atomic import replace_folder, writing_to
@@ -33,6 +34,7 @@ from withhold.core.progress import Progress, Silent
 from withhold.media.folder_sink import DATE
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
+from withhold.records.roles import Roles
 from withhold.records.table_features import attack_tables
 from withhold.records.writers.row_list import find_rows
 from withhold.release.policy import Wishes
@@ -88,6 +90,7 @@ def release_given(request: GivenRequest, progress: Progress | None = None) -> Gi
     _check_places(request, target)
     private = request.bundle or target.with_name(f"{target.name}.bundle")
     reading = _reading(request)
+    _check_gate(request, reading)
     fitted = fit_to(
         FitRequest(
             data=request.data,
@@ -123,6 +126,11 @@ def _check_places(request: GivenRequest, target: Path) -> None:
             f"{request.data} is a folder of media: make features of them with withhold extract, or"
             " use withhold fit and withhold transform with a method for media"
         )
+    if Path(os.path.realpath(request.data)).is_relative_to(target):
+        raise UserError(
+            f"{request.data} lies inside {request.output}, which would be replaced; choose another"
+            " -o"
+        )
     if target.exists() and any(target.iterdir()):
         ours = (target / CARD).is_file() and (target / CERTIFICATE).is_file()
         if not (ours and request.overwrite):
@@ -142,8 +150,28 @@ def _check_places(request: GivenRequest, target: Path) -> None:
 def _reading(request: GivenRequest) -> DataOptions:
     """How to read the data: as features if it has some, otherwise as a mixed table."""
     reading = request.reading
-    apart = tuple(dict.fromkeys((*reading.exclude, *request.wishes.keep, *request.wishes.drop)))
-    return reading.resolved(request.data).model_copy(update={"exclude": apart})
+    roles, wishes = Roles.of(request.suppress, request.preserve), request.wishes
+    resolved = reading.resolved(request.data)
+    for name in (*wishes.keep, *wishes.drop):
+        if name in roles.suppress and name in wishes.keep:
+            raise UserError(f"column '{name}' is suppressed, so it cannot leave; do not --keep it")
+        if name in roles.preserve and resolved.kind == "table":
+            raise UserError(
+                f"column '{name}' is preserved, so its values are made for every row; leave it out"
+                " of --keep and --drop, or of --preserve"
+            )
+    # An excluded column is no attribute, so those with a role stay: they are no features anyway.
+    apart = [n for n in (*wishes.keep, *wishes.drop) if n not in roles.named]
+    exclude = tuple(dict.fromkeys((*reading.exclude, *apart)))
+    return resolved.model_copy(update={"exclude": exclude})
+
+
+def _check_gate(request: GivenRequest, reading: DataOptions) -> None:
+    """Refuse a gate that cannot be read, before the fit. The audit checks the rest."""
+    if request.fail_if:
+        roles = Roles.of(request.suppress, request.preserve)
+        columns = open_source(request.data, delimiter=reading.delimiter).schema.names
+        parse_gate(request.fail_if, [*columns, ",".join(roles.suppress), *roles.named])
 
 
 def _make(
