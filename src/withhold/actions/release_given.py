@@ -25,6 +25,7 @@ from withhold.actions.audit import Audit, audit
 from withhold.actions.fit import FitRequest, Fitted, fit_to
 from withhold.actions.request import DataOptions, Request
 from withhold.audit.gate import parse_gate
+from withhold.audit.handed_over import handed_over
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
 from withhold.core.atomic import replace_folder, writing_to
@@ -216,9 +217,10 @@ def _make(
         with writing_to(kept):
             os.replace(rows, kept)
     os.replace(beside, work / CERTIFICATE)
-    page = render(found, title=f"Release of {request.data.name}")
+    leaves = handed_over(found)
+    page = render(leaves, title=f"Release of {request.data.name}")
     for name, content in (
-        ("audit.json", found.json_bytes()),
+        ("audit.json", leaves.json_bytes()),
         ("report.html", page.encode()),
         (CARD, data_card(bundle, certificate, found, file).encode()),
     ):

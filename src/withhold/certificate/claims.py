@@ -109,7 +109,8 @@ class PlanClaim(Claim):
 
     Every row drew its code by itself from a plan W(j | record). The attacker may know all
     originals, labels, codes and the plan, but neither the key, nor the draws, nor which row is
-    whose, and is shown the codes of one row, or of r rows of one class.
+    whose, and is shown the codes of one row, or of r rows of one class, and no other rows. With all
+    rows at hand a trace more can be read; `ReleaseClaim.one` bounds that.
     """
 
     one: Share = Field(description="from one row and its preserved labels: sum_ju max_s M_suj / n")

@@ -151,9 +151,10 @@ def _tell(made: Given) -> None:
             continue
         linked = claim.linked if claim.plan is None else claim.plan.linked
         line = (
-            f"proved: nobody names '{name}' from one row in more than {100 * claim.stated:.2f} %"
-            f" of cases (guessing: {100 * claim.floor:.2f} %), nor from 20 rows of one class in"
-            f" more than {100 * linked['20']:.1f} %"
+            f"proved: nobody names '{name}' from one row alone in more than"
+            f" {100 * claim.stated:.2f} % of cases (guessing: {100 * claim.floor:.2f} %), nor from"
+            f" 20 rows of one class in more than {100 * linked['20']:.1f} %; with all rows at hand,"
+            f" and even with the totals of each code, in no more than {100 * claim.one:.2f} %"
         )
         typer.echo(wrapped(line, sys.stdout))
     typer.echo(wrapped(f"attacked: {made.audit.verdict}", sys.stdout))

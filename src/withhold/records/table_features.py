@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
@@ -33,6 +34,7 @@ def encode_table(
     """
     skip = {*leave_out, SPLIT, RECORD, *dataset.exclude}
     skip |= {dataset.group} if dataset.group is not None else set()
+    skip |= set(_copies(dataset.table, leave_out))
     columns = describe_columns(dataset.table, name=dataset.name, leave_out=skip, least=least)
     if not columns.columns:
         raise UserError(
@@ -48,6 +50,31 @@ def encode_table(
             " there is nothing to keep"
         )
     return with_encoder(dataset, encoder)
+
+
+def _copies(table: pa.Table, hidden: Collection[str]) -> list[str]:
+    """Columns that say the same as a hidden one, in other words: they would come back as noise.
+
+    The release policy finds them as copies, and leaves them out with that reason.
+    """
+    found = []
+    for secret in (n for n in hidden if n in table.column_names):
+        one = table[secret].combine_chunks().dictionary_encode()
+        for name in table.column_names:
+            kind = table[name].type
+            if name in hidden or pa.types.is_nested(kind) or pa.types.is_floating(kind):
+                continue
+            two = table[name].combine_chunks().dictionary_encode()
+            pairs = pa.table({"a": _indices(one), "b": _indices(two)}).group_by(["a", "b"])
+            number = pairs.aggregate([]).num_rows
+            if number == len(pc.unique(_indices(one))) == len(pc.unique(_indices(two))):
+                found.append(name)
+    return found
+
+
+def _indices(column: pa.Array) -> pa.Array:
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return whole.indices.cast(pa.int64()).fill_null(-1)
 
 
 def with_encoder(dataset: Dataset, encoder: TableEncoder) -> Dataset:

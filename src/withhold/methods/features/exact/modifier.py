@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -122,7 +123,14 @@ class ExactModifier(Channel):
         if len(x) == 0:
             return np.empty(0, np.int64), np.empty((0, len(self.codes)), np.float32)
         w = self._finite(x, labels)
-        return pick(w, keyed_uniform(self.key, with_nonces(x, nonces))), w
+        return pick(w, keyed_uniform(self._key_of("draws"), with_nonces(x, nonces))), w
+
+    def _key_of(self, purpose: str) -> bytes:
+        """A key for this plan alone: two releases under one key must not share their draws, or
+        their rows could be matched."""
+        plan = hashlib.blake2b(self.plan.potentials.tobytes(), digest_size=16)
+        plan.update(self.plan.codes.tobytes())
+        return other_key(self.key, f"{purpose} of plan {plan.hexdigest()}")
 
     def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
         raise RecordError(0, "cannot be drawn alone: the draws of `exact` belong to rows")
@@ -146,8 +154,7 @@ class ExactModifier(Channel):
     def table_uniforms(self, x: FloatArray, nonces: Nonces) -> npt.NDArray[np.float64]:
         """Uniforms (n, columns) that decide the values of the rows of a table."""
         assert self.rows is not None
-        key = other_key(self.key, "values of a row")
-        return self.rows.uniforms(key, with_nonces(x, nonces))
+        return self.rows.uniforms(self._key_of("values"), with_nonces(x, nonces))
 
     def state(self) -> State:
         """The plan, the reader's arrays, and how codes become rows of a table."""
