@@ -16,13 +16,18 @@ Places = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.uint32]
 
 
-def shuffled_places(digests: Words, key: bytes) -> Places:
+def shuffled_places(digests: Words, key: bytes, counted: Counts | None = None) -> Places:
     """The place of each row in the release, (n,): rows sorted by a keyed mix of their digests.
 
     The mix depends on all digests together, so that two releases of overlapping data do not show
     their common rows in a common order. Equal rows stay in the order of the source. Nobody can see
-    that, because they are released alike.
+    that where they are released alike. Where they are not (samples, and rows that draw by
+    themselves), `counted` (n,), the number of equal rows before each, sends them to different
+    places: otherwise neighbours would be of one class.
     """
+    if counted is not None:
+        with np.errstate(over="ignore"):
+            digests = _mix(digests + _mix(counted.astype(np.uint64) + np.uint64(1)))
     total = np.add.reduce(digests, dtype=np.uint64) if len(digests) else np.uint64(0)
     about = int(total).to_bytes(8, "little") + len(digests).to_bytes(8, "little")
     own = hashlib.blake2b(b"withhold order" + about, key=key[:64], digest_size=16).digest()

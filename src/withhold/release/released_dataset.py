@@ -19,7 +19,7 @@ from withhold.core.progress import Progress, Silent
 from withhold.core.safe_read import file_sha256
 from withhold.media.folder_sink import dealt
 from withhold.media.telling_sizes import warn_of_sizes
-from withhold.methods import require_kind
+from withhold.methods import Channel, require_kind
 from withhold.records.dataset import Dataset, Rows
 from withhold.records.plain import plain_schema, plain_table
 from withhold.records.readers import Selection
@@ -33,7 +33,7 @@ from withhold.records.writers.row_list import (
     write_rows,
 )
 from withhold.release.certificate import Certifier
-from withhold.release.keyed_order import shuffled_places
+from withhold.release.keyed_order import occurrences, shuffled_places
 from withhold.release.media_stream import decide_media, leaving_labels, release_media
 from withhold.release.modified_media import ModifiedMedia
 from withhold.release.modify_dataset import encoded, modify_dataset, with_made_rows
@@ -172,7 +172,8 @@ def release_dataset(
     labels = {n: dataset.attribute(n) for n in there}
     certifier = Certifier(bundle)
     made = modify_dataset(bundle, dataset, labels, found.digests, certifier, subject.multilabel)
-    places = shuffled_places(found.digests, key)
+    by_row = isinstance(bundle.modifier, Channel) and bundle.modifier.draws_by_row
+    places = shuffled_places(found.digests, key, occurrences(found.digests) if by_row else None)
     order = np.arange(len(dataset)) if wishes.same_order else np.argsort(places)
     whole = dataset if made.rows is None else with_made_rows(dataset, made.rows)
     x = made.x if made.rows is None else np.empty((len(whole), 0), np.float32)

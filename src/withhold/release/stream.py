@@ -63,8 +63,8 @@ def release_features(
     subject = subject_of(bundle, source.schema, layout.columns, found.table, found.x, source.name)
     decision = decide(subject, wishes)
     schema = _schema(layout, source, decision, shape)
-    places = np.arange(n) if wishes.same_order else shuffled_places(found.digests, key)
     counted = occurrences(found.digests) if shape == "sample" or by_row else None
+    places = np.arange(n) if wishes.same_order else shuffled_places(found.digests, key, counted)
     certifier, original = Certifier(bundle), FeatureDigest()
     done = 0
     with (
