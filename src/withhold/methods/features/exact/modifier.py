@@ -129,7 +129,7 @@ class ExactModifier(Channel):
         """A key for this plan alone: two releases under one key must not share their draws, or
         their rows could be matched."""
         plan = hashlib.blake2b(self.plan.potentials.tobytes(), digest_size=16)
-        plan.update(self.plan.codes.tobytes())
+        plan.update(self.plan.rest.tobytes())
         return other_key(self.key, f"{purpose} of plan {plan.hexdigest()}")
 
     def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
