@@ -25,6 +25,7 @@ from withhold.records.tabular.column_values import (
     places,
     units,
 )
+from withhold.records.tabular.raked_shares import raked
 from withhold.records.tabular.table_column import TableColumn, TableColumns
 
 Ints = npt.NDArray[np.int64]
@@ -57,8 +58,12 @@ class RowMaker:
         number: int,
         people: Ints,
         least: int,
+        contrast: float = 1.0,
     ) -> RowMaker:
-        """Count the values of each code. codes: (n,) in 0..number-1; people: (n,), any integers."""
+        """Count the values of each code. codes: (n,) in 0..number-1; people: (n,), any integers.
+
+        contrast: above 1, values that many members hold are drawn more often; see `raked_shares`.
+        """
         if len(codes) != table.num_rows or len(people) != table.num_rows:
             raise ValueError("codes and people must have one entry per row of the table")
         if least < 1 or (len(codes) and (codes.min() < 0 or codes.max() >= number)):
@@ -67,7 +72,7 @@ class RowMaker:
         same = None if len(each) == len(people) else person.reshape(-1).astype(np.int64)
         members = Members(codes.astype(np.int64), same, number, least)
         own = members.holding(members.codes, np.arange(len(codes)), values=number) >= least
-        made = [_shares(table[c.name], c, members) for c in columns.columns]
+        made = [_shares(table[c.name], c, members, contrast) for c in columns.columns]
         return cls(tuple(c for c, _ in made), tuple(s for _, s in made), own, least)
 
     @property
@@ -122,13 +127,13 @@ class RowMaker:
 
 
 def _shares(
-    column: pa.ChunkedArray, about: TableColumn, members: Members
+    column: pa.ChunkedArray, about: TableColumn, members: Members, contrast: float
 ) -> tuple[TableColumn, ColumnShares]:
     """The distributions of a column, and the column without the values that may not leave."""
     if about.is_empty:
         return about, shares_of_numbers(np.full(len(column), np.nan), members)
     if about.values is None:
-        return about, shares_of_numbers(units(column, about), members)
+        return about, _sharper(shares_of_numbers(units(column, about), members), members, contrast)
     place = places(column, about)
     rows = np.flatnonzero(place != MISSING)
     # The last place is that of values which are not in the list.
@@ -138,9 +143,17 @@ def _shares(
     # Only the values that may leave are kept, also in the list of a dictionary.
     values = tuple(v for v, kept in zip(about.values, allowed[:-1], strict=True) if kept)
     renumber = np.cumsum(allowed) - 1
-    shares = shares_of_values(place, members, allowed=allowed)
+    shares = _sharper(shares_of_values(place, members, allowed=allowed), members, contrast)
     low = np.where(np.isnan(shares.low), np.nan, _renumbered(shares.low, renumber))
     return replace(about, values=values, rare=()), replace(shares, low=low, high=low)
+
+
+def _sharper(shares: ColumnShares, members: Members, contrast: float) -> ColumnShares:
+    """More contrast, if the column has single values only: ranges are each of one code alone."""
+    if contrast == 1 or not np.array_equal(shares.low, shares.high, equal_nan=True):
+        return shares
+    count = np.bincount(members.codes, minlength=members.number).astype(np.float64)
+    return raked(shares, count, contrast=contrast)
 
 
 def _renumbered(place: Floats, renumber: Ints) -> Floats:

@@ -32,6 +32,13 @@ class ExactConfig(MethodConfig):
         le=16,
         description="entropic weight of the released plan: softer draws weaken elimination",
     )
+    contrast: float = Field(
+        2.0,
+        ge=1,
+        le=8,
+        description="tables: above 1, a row takes the common values of its code more often; every"
+        " column keeps its shares",
+    )
     least: int = Field(5, ge=1, description="people (groups, or records) behind every code")
     smallest: int = Field(
         5,
