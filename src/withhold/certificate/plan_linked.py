@@ -183,7 +183,8 @@ def _range_with_replacement(plan: PlanCodes, largest: FloatArray) -> tuple[float
     with np.errstate(divide="ignore", invalid="ignore"):
         unequal = np.where(plan.shares.max(axis=0) > 0, plan.shares.max(axis=0) / least, 1.0)
     factor = np.exp(min(plan.r * np.log(unequal.max()), 700.0))
-    x = min(float((plan.prior * largest).max() * factor), float(largest.max()))
+    with np.errstate(over="ignore"):  # an infinite product is not the smaller one
+        x = min(float((plan.prior * largest).max() * factor), float(largest.max()))
     return b - (b - 1 / k) * float(largest.max()), b + (1 - b) * x
 
 

@@ -40,6 +40,7 @@ class PlanTally:
         self._sizes: dict[str, dict[tuple[str, str], int]] = {}
         self._plan: list[FloatArray] | None = []
         self._classes: dict[str, list[list[str | None]]] = {}
+        self._told: list[list[str]] = []
 
     def add(self, w: FloatArray, labels: Mapping[str, Attribute], told: Sequence[str]) -> None:
         """Rows that leave: W (n, N), their labels, and their preserved values as text (n,)."""
@@ -50,6 +51,7 @@ class PlanTally:
             self._add(target, w, told)
         if self._plan is not None:
             self._plan.append(w)
+            self._told.append([str(v) for v in told])
             if sum(p.size for p in self._plan) > _KEPT:
                 self._plan = None
 
@@ -84,24 +86,53 @@ class PlanTally:
             common = np.sum(here, axis=0) / sum(count)
             far = [np.abs(m / c - common).max() for m, c in zip(here, count, strict=True)]
             unequal = max(unequal, float(max(far)))
-        one = min(right / n, 1.0)
+        # In exact arithmetic it is never below the floor; sums of float32 may be, by rounding.
+        floor = sum(max(sizes[key] for key in sizes if key[1] == v) for v in values) / n
+        one = float(np.clip(right / n, floor, 1.0))
         return PlanClaim(one=one, linked=self._linked(name, classes, one), unequal=unequal)
 
     def _linked(self, name: str, classes: list[str], one: float) -> dict[str, float]:
-        """From r rows of one class; more rows never tell less."""
+        """From r rows of one class; more rows never tell less.
+
+        The attacker sees the preserved labels too, so a code counts apart for each of them.
+        """
         masses, sizes = self._masses[name], self._sizes[name]
-        table = np.stack([sum(m for (s, _), m in masses.items() if s == c) for c in classes])
         size = np.array([sum(k for (s, _), k in sizes.items() if s == c) for c in classes])
+        values = sorted({u for _, u in masses})
+        codes = len(next(iter(masses.values())))
+        table = np.zeros((len(classes), len(values), codes))
+        for (s, u), mass in masses.items():
+            table[classes.index(s), values.index(u)] = mass
+        seen = table.sum(axis=0) > 0  # (U, N): the pairs of value and code that occur
+        pairs = np.nonzero(seen)
+        plan = self._rows_of(name, classes, values, pairs)
         found, before = {}, one
         for r in SIZES:
-            bound = plan_linked_bound(table, size, r)
-            if self._plan is not None:
-                number = {c: i for i, c in enumerate(classes)}
-                names = [v for batch in self._classes[name] for v in batch]
-                s = np.array([-1 if v is None else number[v] for v in names], np.int64)
-                known = np.flatnonzero(s >= 0)
-                w = np.concatenate(self._plan)[known]
-                bound = min(bound, plan_linked(w, s[known], r))
+            bound = plan_linked_bound(table[:, pairs[0], pairs[1]], size, r)
+            if plan is not None:
+                bound = min(bound, plan_linked(*plan, r))
             before = max(before, bound)
             found[str(r)] = min(before, 1.0)
         return found
+
+    def _rows_of(
+        self,
+        name: str,
+        classes: list[str],
+        values: list[str],
+        pairs: tuple[npt.NDArray[np.int64], ...],
+    ) -> tuple[FloatArray, npt.NDArray[np.int64]] | None:
+        """The plan by pairs of value and code, (m, pairs), and the classes (m,), if it is kept."""
+        value, code = pairs
+        rows = sum(len(w) for w in self._plan or ())
+        if self._plan is None or rows * len(code) > _KEPT:
+            return None
+        place = {c: i for i, c in enumerate(classes)}
+        names = [v for batch in self._classes[name] for v in batch]
+        s = np.array([-1 if v is None else place[v] for v in names], np.int64)
+        known = np.flatnonzero(s >= 0)
+        at = {u: i for i, u in enumerate(values)}
+        u = np.array([at.get(v, -1) for batch in self._told for v in batch], np.int64)[known]
+        w = np.concatenate(self._plan)[known][:, code]
+        w[u[:, None] != value[None, :]] = 0
+        return w, s[known]

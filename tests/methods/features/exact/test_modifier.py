@@ -89,7 +89,7 @@ def test_equal_records_of_different_rows_draw_separately(made: ExactModifier) ->
 
 def test_another_key_draws_others_from_the_same_plan(data: Dataset) -> None:
     """Softly drawn, so that two separate draws of a record seldom agree."""
-    made = fitted(data, softness=8.0)
+    made = fitted(data, softness=16.0)
     other = with_key(made, key_of(9))
     w = plan_of(made, data)
     np.testing.assert_array_equal(plan_of(other, data), w)

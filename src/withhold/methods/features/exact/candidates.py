@@ -96,7 +96,7 @@ def candidate(
     """The network for features and the metric for tables, unless the settings name one."""
     few = task.codes <= _FEW and encoder is None
     start = find_barycentre(task) if few else _nearest(task, numbers, encoder)
-    scale = 2 * config.softness  # the metric's own blur is that of softness 0.5
+    scale = config.softness  # the metric's own blur is that of softness 1
     if (config.scores or ("network" if encoder is None else "metric")) == "network":
         return _network(task, start, config)
     reader = MetricReader(start.metric, start.codes, start.blur * scale)

@@ -27,7 +27,7 @@ class ExactConfig(MethodConfig):
         description="compares records with codes; unset: network, for tables metric",
     )
     softness: float = Field(
-        0.5,
+        1.0,
         gt=0,
         le=16,
         description="entropic weight of the released plan: softer draws weaken elimination",
