@@ -279,6 +279,10 @@ def _read(request: FitRequest, progress: Progress) -> Dataset:
                 f" features; make them with: withhold extract {quote(str(request.data))} -o"
                 " DATA.parquet"
             )
+        given = get_method(request.method).modifier_type.of_given_records
+        roles = Roles.of(request.suppress, request.preserve)
+        if given and request.reading.is_large(request.data):
+            return request.reading.open(request.data, roles.named, progress)
         return request.reading.read(request.data, progress)
     media = open_as(request.data, [k for k in KINDS if k in kinds], **request.opening.given())
     require_kind(request.method, media.kind, str(request.data))
