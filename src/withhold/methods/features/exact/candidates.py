@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import log2, sqrt
 
 import numpy as np
@@ -24,7 +25,7 @@ from withhold.methods.features.codebook.self_label import (
     start_networks,
 )
 from withhold.methods.features.codebook.transport import settle, shares
-from withhold.methods.features.exact.all_records import AllRecords
+from withhold.methods.features.exact.all_records import AllRecords, pieces_of
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.exact_balance import ExactBalance, exact_balance
 from withhold.methods.features.exact.nearest_codes import nearest_codes
@@ -92,10 +93,11 @@ class Candidate:
                 start = self.start[first][:, kept]
             name = f"balancing {len(reader):,} codes"
             if everything is not None:
-                first = None if before is not None else blocks
+                some = partial(pieces_of, task.x, task.s, cell)
                 return everything.balanced(
-                    reader, log_shares, start, first, name=name, progress=self.progress
-                )
+                    reader, log_shares, start, None if before is not None else some,
+                    name=name, progress=self.progress,
+                )  # fmt: skip
             return exact_balance(blocks, log_shares, start, name=name, progress=self.progress)
 
 

@@ -52,7 +52,7 @@ def exact_balance(
     blocks: scores and cells of all records, in pieces that may be computed again in every pass;
     name: of the stage, for progress.
     """
-    inside = partial(shares_inside, blocks)
+    inside = partial(_shares_inside, blocks)
     return balance_by(inside, log_shares, start, name=name, progress=progress)
 
 
@@ -90,7 +90,7 @@ def balance_by(
     return best
 
 
-def shares_inside(blocks: Blocks, g: Tensor) -> tuple[Tensor, Tensor]:
+def _shares_inside(blocks: Blocks, g: Tensor) -> tuple[Tensor, Tensor]:
     """P (C, N) in double precision, and the records of each cell (C,)."""
     mass = torch.zeros(g.shape, dtype=torch.float64)
     count = torch.zeros(len(g), dtype=torch.float64)

@@ -121,9 +121,9 @@ class _Cases:
         tensor = torch.from_numpy(x if x.flags.writeable else np.array(x))
         digest = tensor_digest(tensor) + tensor_digest(torch.from_numpy(np.stack([s, u]))) + whole
         codes = int(self.numbers.sum())
-        s, u, cell, value = map(torch.from_numpy, (s, u, pooled.cell, pooled.preserved))
+        own = [torch.from_numpy(v) for v in (s, u, pooled.cell, pooled.preserved)]
         return Task(
-            tensor, s, u, cell, value, len(self.classes.names), len(self.values),
+            tensor, own[0], own[1], own[2], own[3], len(self.classes.names), len(self.values),
             config.of_codebook(codes), codes, seed, progress, journal, digest, "exact",
         )  # fmt: skip
 

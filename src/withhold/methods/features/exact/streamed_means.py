@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from withhold.core.progress import Stage
 from withhold.methods.channel import IntArray
@@ -17,7 +16,7 @@ _FEWEST = 100  # people of a code who do, times `least`, over 5
 
 def streamed_means(
     dataset: StreamedDataset,
-    drawn: npt.NDArray[np.integer],
+    drawn: IntArray,
     people: IntArray,
     *,
     codes: int,
@@ -37,14 +36,14 @@ def streamed_means(
     sums, count = np.zeros((len(chosen), d), np.float32), np.zeros(len(chosen), np.int64)
     total = np.zeros(d)
     for rows, x in dataset.blocks():
-        pair = drawn[rows].astype(np.int64) * several + people[rows]
+        pair = drawn[rows] * several + people[rows]
         place = np.minimum(np.searchsorted(chosen, pair), len(chosen) - 1)
         mine = np.flatnonzero(chosen[place] == pair)
         np.add.at(sums, place[mine], x[mine])
         np.add.at(count, place[mine], 1)
         total += x.sum(axis=0, dtype=np.float64)
     bar.advance()
-    means = sums / np.maximum(count, 1)[:, None].astype(np.float32)
+    means: FloatArray = sums / np.maximum(count, 1).astype(np.float32)[:, None]
     low, high = np.empty((codes, d), np.float32), np.empty((codes, d), np.float32)
     starts = np.searchsorted(chosen, np.arange(codes + 1) * several)
     for j in np.flatnonzero(np.diff(starts)):
@@ -64,10 +63,10 @@ def streamed_means(
 
 
 def _chosen(
-    drawn: npt.NDArray[np.integer], people: IntArray, several: np.int64, codes: int, most: int
+    drawn: IntArray, people: IntArray, several: np.int64, codes: int, most: int
 ) -> IntArray:
     """Pairs code * several + person, sorted: about `most` people of each code, at even steps."""
-    pairs = np.unique(drawn.astype(np.int64) * several + people)
+    pairs = np.unique(drawn * several + people)
     starts = np.searchsorted(pairs, np.arange(codes + 1) * several)
     step = np.maximum(-(-np.diff(starts) // most), 1)
     rank = np.arange(len(pairs)) - np.repeat(starts[:-1], np.diff(starts))
