@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 from support import Interrupted, Recorder
+from withhold.actions.audit_files import audit_files
+from withhold.actions.audit_request import AuditRequest
 from withhold.actions.release_given import Given, GivenRequest, release_given
 from withhold.actions.request import DataOptions
 from withhold.audit import whole_release
+from withhold.audit.audit_settings import AuditSettings
 from withhold.audit.whole_release import WholeRelease, audited_rows
 from withhold.certificate import plan_tally
 from withhold.core.errors import UserError
@@ -186,3 +189,26 @@ def test_small_files_are_read_as_before(place: Path, monkeypatch: pytest.MonkeyP
     assert not DataOptions().is_large(place / "many.parquet")
     monkeypatch.setattr(streamed, "MOST", 5 * N - 1)
     assert DataOptions().is_large(place / "many.parquet")
+
+
+def test_an_audit_of_the_files_attacks_the_same_sample(
+    given: Given, place: Path, tmp_path: Path
+) -> None:
+    settings = AuditSettings(
+        suppress=("two",), quick=True, certificate=str(given.folder / "certificate.json")
+    )
+    asked = AuditRequest(
+        original=place / "many.parquet",
+        release=given.release,
+        output=tmp_path / "audit",
+        settings=settings,
+        rows=given.rows,
+        key=place / "owner.key",
+    )
+    found = audit_files(asked)
+    assert found.notes[0] == given.audit.notes[0]
+    assert found.attributes["two"].informed == given.audit.attributes["two"].informed
+    proved = found.attributes["two"].certificate
+    assert proved == given.audit.attributes["two"].certificate
+    assert proved is not None
+    assert proved.checked

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,19 +63,20 @@ class WholeRelease:
         *,
         same_order: bool,
         seed: int,
+        rows: Path | None = None,
     ) -> WholeRelease:
-        """Pair all rows by the list beside the release, and choose those to attack."""
+        """Pair all rows by a list, by default that beside the release; choose those to attack."""
         n = len(original)
         if len(release) != n:
             raise UserError(
                 f"{original.name} has {n:,} records and {release.name} {len(release):,}; a release"
                 " has the same records"
             )
-        place = np.arange(n) if same_order else _listed(original, release)
+        place = np.arange(n) if same_order else _listed(original, release, rows)
         groups = None if original.group in suppress else original.group_codes
         most = min(AUDITED, max(_NUMBERS // max(original.dimension, 1), _FEWEST))
-        rows, people = audited_rows(n, most, groups, seed)
-        return cls(original, release, place, rows, people, seed)
+        chosen, people = audited_rows(n, most, groups, seed)
+        return cls(original, release, place, chosen, people, seed)
 
     def __len__(self) -> int:
         return len(self.original)
@@ -169,14 +171,14 @@ def audited_rows(n: int, most: int, groups: Rows | None, seed: int) -> tuple[Row
     return np.sort(rng.choice(n, most, replace=False, shuffle=False)), False
 
 
-def _listed(original: StreamedDataset, release: StreamedDataset) -> Rows:
+def _listed(original: StreamedDataset, release: StreamedDataset, rows: Path | None) -> Rows:
     """The row of each original record in the file of the release, by the list beside it."""
     path = release.path
     assert path is not None
-    listed = find_rows(path)
+    listed = rows or find_rows(path)
     if listed is None:
         raise UserError(f"there is no list of rows beside {path}; make the release again")
-    check_release(listed, path, named=False)
+    check_release(listed, path, named=rows is not None)
     originals = read_rows(listed)
     if not np.array_equal(np.sort(originals), np.arange(len(original))):
         raise UserError(
@@ -186,7 +188,7 @@ def _listed(original: StreamedDataset, release: StreamedDataset) -> Rows:
     digest = FeatureDigest()
     for _, x in original.blocks():
         digest.add(x)
-    if listed_digests(listed).get("original") != digest.hexdigest():
+    if listed_digests(listed).get("original", digest.hexdigest()) != digest.hexdigest():
         raise UserError(
             f"{release.name} was made from other data than {original.name}, or from the same"
             " records in another order; give the data that was released"
