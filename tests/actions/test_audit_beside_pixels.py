@@ -15,7 +15,8 @@ from PIL import Image, PngImagePlugin
 import withhold
 from audit.pictures import parts
 from withhold import Dataset
-from withhold.actions.audit_files import AuditRequest, MediaFeatures, audit_files
+from withhold.actions.audit_files import audit_files
+from withhold.actions.audit_request import AuditRequest, MediaFeatures
 from withhold.actions.request import Opening
 from withhold.audit.attackers import Logistic, PixelCnn, PixelDetail, Prior
 from withhold.audit.audit_settings import AuditSettings

@@ -17,7 +17,8 @@ from audit.pictures import bars, parts
 from media_support import Brightness
 from support import key_of
 from withhold import Dataset
-from withhold.actions.audit_files import AuditRequest, MediaFeatures, audit_files
+from withhold.actions.audit_files import audit_files
+from withhold.actions.audit_request import AuditRequest, MediaFeatures
 from withhold.actions.request import Opening
 from withhold.audit.attackers import Logistic, PixelCnn, Prior
 from withhold.audit.audit_case import AuditCase

@@ -14,6 +14,7 @@ from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.audit.evaluate import evaluate
 from withhold.audit.evidence import Evidence
 from withhold.audit.setting_groups import Claims, Effort, Pairing
+from withhold.audit.whole_release import WholeRelease
 from withhold.certificate.claims import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
@@ -83,6 +84,7 @@ def audit(
     fail_if: str | Iterable[str] | None = None,
     seed: int = 0,
     workers: int | None = None,
+    whole: WholeRelease | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Attack a release with retrained attackers. Without a release, attack the original.
@@ -145,6 +147,7 @@ def audit(
             effort=Effort(attackers, models or {}, quick, workers, seed),
             claims=Claims(certificate, key),
             fail_if=fail_if,
+            whole=whole,
             progress=progress,
         )
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from withhold.actions.audit import Audit, audit
 from withhold.actions.audit_media import AuditFiles, add_facts, add_pixels, features_for_audit
-from withhold.actions.request import DataOptions, Opening, Request
+from withhold.actions.audit_request import AuditRequest
+from withhold.actions.large_audit import whole_of
 from withhold.audit.audit_settings import AuditSettings
 from withhold.audit.lost_records import refuse_telling_loss
 from withhold.audit.pairing import matching
@@ -28,35 +28,6 @@ from withhold.records.readers.collection import FILE
 from withhold.records.table_features import attack_tables
 from withhold.release.released_dataset import released_rows, with_rows
 from withhold.report import render
-
-
-class MediaFeatures(Request):
-    """How an audit of media makes features."""
-
-    extractor: str | None = None
-    settings: dict[str, Any] = Field(default_factory=dict)
-    opening: Opening = Opening()
-    names: Path | None = None
-
-
-class AuditRequest(Request):
-    """An original, its release, the settings of the audit, and the folder for the evidence.
-
-    Without a release, the original is audited. `same_order` confirms that the records are in the
-    same order. `rows` lists which row became which. `again` are other draws of the same release.
-    """
-
-    original: Path
-    release: Path | None = None
-    output: Path
-    settings: AuditSettings = AuditSettings()
-    reading: DataOptions = DataOptions()
-    release_features: str | None = None
-    media: MediaFeatures = MediaFeatures()
-    same_order: bool = False
-    rows: Path | None = None
-    again: tuple[Path, ...] = ()
-    key: Path | None = None
 
 
 def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audit:
@@ -84,10 +55,18 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
         )
     if made.original == request.original and request.release is not None:
         request = request.model_copy(update={"reading": request.reading.resolved(request.original)})
-    before = request.reading.read(made.original, progress)
-    before = add_pixels(before, made.original_media, settings.pixels, progress)
-    after = None
-    if made.release is not None:
+    whole = None
+    if made.original == request.original and not made_here:
+        whole = whole_of(request, isinstance(proved, Certificate), progress)
+    after: Dataset | None = None
+    if whole is not None:
+        before, after = whole.sample()
+        if request.reading.test is not None:
+            before = before.with_test_where(request.reading.test)
+    else:
+        before = request.reading.read(made.original, progress)
+        before = add_pixels(before, made.original_media, settings.pixels, progress)
+    if whole is None and made.release is not None:
         after = _read(request, made.release, before, made, progress, rows=request.rows)
         if made_here and not request.same_order and settings.id is None:
             settings = settings.over(id=_shared_names(before, after))
@@ -117,6 +96,7 @@ def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audi
         same_order=request.same_order,
         average=settings.average,
         seed=settings.seed,
+        whole=whole,
         progress=progress,
     )
     page = render(found, title=f"Audit of {(request.release or request.original).name}")

@@ -39,6 +39,8 @@ from withhold.records.roles import Roles
 from withhold.records.samples import KINDS
 from withhold.records.table_features import encode_table
 
+_MANY = 2**27  # encoded numbers of a mixed table that deserve a warning
+
 
 class FitRequest(Request):
     """Data, roles and method of a fit, and where to write the bundle."""
@@ -117,6 +119,7 @@ def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
     _check_roles(dataset, roles, request.method)
     if dataset.tabular:
         dataset = encode_table(dataset, roles.suppress, least=_least(chosen), progress=progress)
+        _tell_size(dataset, progress)
     if request.raw is not None:
         dataset = with_raw_media(dataset, request.raw, **request.opening.given())
     work = target.with_name(f"{target.name}.partial")
@@ -279,6 +282,10 @@ def _read(request: FitRequest, progress: Progress) -> Dataset:
                 f" features; make them with: withhold extract {quote(str(request.data))} -o"
                 " DATA.parquet"
             )
+        given = get_method(request.method).modifier_type.of_given_records
+        roles = Roles.of(request.suppress, request.preserve)
+        if given and request.reading.is_large(request.data):
+            return request.reading.open(request.data, roles.named, progress)
         return request.reading.read(request.data, progress)
     media = open_as(request.data, [k for k in KINDS if k in kinds], **request.opening.given())
     require_kind(request.method, media.kind, str(request.data))
@@ -287,6 +294,16 @@ def _read(request: FitRequest, progress: Progress) -> Dataset:
         raise UserError(f"method '{request.method}' changes media; --features means nothing to it")
     data = Dataset.of_media(media, group=how.group, exclude=how.exclude, multilabel=how.multilabel)
     return data if how.test is None else data.with_test_where(how.test)
+
+
+def _tell_size(table: Dataset, progress: Progress) -> None:
+    """Warn of a mixed table that will need much memory: only files of features are streamed."""
+    if table.x.size > _MANY:
+        progress.say(
+            f"warning: {table.name} is a mixed table of {len(table):,} rows, which is held in"
+            f" memory: about {4 * table.x.nbytes / 2**30:.0f} GiB; release fewer rows at a time,"
+            " or extract features of it"
+        )
 
 
 def _earlier(

@@ -26,6 +26,7 @@ from withhold.actions.fit import FitRequest, Fitted, fit_to
 from withhold.actions.request import DataOptions, Request
 from withhold.audit.gate import parse_gate
 from withhold.audit.handed_over import handed_over
+from withhold.audit.whole_release import WholeRelease
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
 from withhold.core.atomic import replace_folder, writing_to
@@ -196,7 +197,7 @@ def _make(
     )
     beside = certificate_path(file)
     certificate = ReleaseCertificate.from_json(beside)
-    before, after = _both(request, reading, bundle, file, progress)
+    before, after, whole = _both(request, reading, bundle, file, progress)
     found = audit(
         before,
         after,
@@ -208,6 +209,7 @@ def _make(
         quick=request.quick,
         same_order=request.wishes.same_order,
         seed=request.seed,
+        whole=whole,
         progress=progress,
     )
     rows = find_rows(file)
@@ -236,13 +238,29 @@ def _both(
     bundle: Bundle,
     file: Path,
     progress: Progress,
-) -> tuple[Dataset, Dataset]:
-    """The original, and the release as its receiver reads it, ready for an audit."""
-    before = reading.read(request.data, progress)
+) -> tuple[Dataset, Dataset, WholeRelease | None]:
+    """The original, and the release as its receiver reads it, ready for an audit.
+
+    Of a large file these are a sample, and the whole has the labels of all rows.
+    """
     plain = DataOptions(kind=reading.kind, delimiter=reading.delimiter, features=reading.features)
+    if reading.is_large(request.data):
+        whole = WholeRelease.of(
+            reading.open(request.data, bundle.roles.named, progress),
+            plain.open(file, (), progress),
+            bundle.roles.suppress,
+            same_order=request.wishes.same_order,
+            seed=request.seed,
+        )
+        with progress.stage(f"reading {len(whole.rows):,} rows to attack", None):
+            some, made = whole.sample()
+        if reading.test is not None:
+            some = some.with_test_where(reading.test)
+        return some, made, whole
+    before = reading.read(request.data, progress)
     after = plain.read(file, progress)
     if before.tabular:
         before, after = attack_tables(before, after, bundle.roles.suppress)
     if not request.wishes.same_order:
         after = with_rows(after, file)
-    return before, after
+    return before, after, None

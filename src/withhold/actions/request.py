@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from withhold.core.progress import Progress
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
+from withhold.records.streamed import StreamedDataset, is_large
 
 
 class Request(BaseModel):
@@ -53,6 +55,25 @@ class DataOptions(Request):
             progress=progress,
         )
         return data if self.test is None else data.with_test_where(self.test)
+
+    def is_large(self, path: Path) -> bool:
+        """Whether the features of a file are too many to be in memory at once."""
+        if self.kind == "table":
+            return False
+        return is_large(path, self.features, delimiter=self.delimiter)
+
+    def open(self, path: Path, columns: Sequence[str], progress: Progress) -> StreamedDataset:
+        """The dataset at `path` with its features left in the file, and these columns in memory."""
+        return StreamedDataset.open(
+            path,
+            columns,
+            features=self.features,
+            group=self.group,
+            exclude=self.exclude,
+            multilabel=self.multilabel,
+            delimiter=self.delimiter,
+            progress=progress,
+        )
 
 
 class Opening(Request):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from withhold.audit.attack_plan import Question
 from withhold.audit.attackers.attacker import FloatArray
@@ -44,18 +47,23 @@ def prove_release(
     certificate: ReleaseCertificate,
     matched: PairedRelease,
     asks: Sequence[Question],
-    split: Split,
+    split: Split | None,
     *,
     key: bytes | None = None,
+    shown: ShownCodes | None = None,
 ) -> Proof:
-    """Check the certificate of a release against its file and rows, and return its claims."""
+    """Check the certificate of a release against its file and rows, and return its claims.
+
+    shown: the codes of the rows, where their features are not in memory; then there is no split.
+    """
     if key is not None and not certificate.is_signed_with(key):
         raise UserError(
             "the certificate of the release was not signed with this key, or was changed since;"
             " make the release again, or leave out --key"
         )
     named = same_file(certificate, matched)
-    codes, vectors = _codes(certificate, matched.release)
+    shown = shown or _shown(certificate, matched.release)
+    codes, vectors = shown.codes, shown.vectors
     of_this_file = key is not None and named and matched.release.tabular
     wanted = [(q, t) for q in asks if q.role == "suppress" for t in single(q.attribute)]
     names = {t.name: claimed(t.name, certificate.attributes) for _, t in wanted}
@@ -118,16 +126,24 @@ def prove_release(
     return Proof(of, source, tuple(said))
 
 
-def _codes(
-    certificate: ReleaseCertificate, release: Dataset
-) -> tuple[Codes | None, FloatArray | None]:
-    """The code of each row (n,) and its vector (n, d), where the rows show them."""
+@dataclass(frozen=True, eq=False)
+class ShownCodes:
+    """The code of each row (n,), and the vector of each code (N, d), where the rows show them."""
+
+    codes: Codes | None = None
+    vectors: FloatArray | None = None
+
+
+def _shown(certificate: ReleaseCertificate, release: Dataset) -> ShownCodes:
     if release.tabular:  # its features are our encoding of its columns
-        return None, None
+        return ShownCodes()
     codes = codes_of_rows(release.x, certificate.code_digests)
-    if codes is not None:
-        return codes, release.x
-    return codes_by_number(release.x, certificate.codes), None  # a release --as index
+    if codes is None:  # perhaps a release --as index
+        return ShownCodes(codes_by_number(release.x, certificate.codes))
+    # A code of no row has the vector of the first row.
+    vectors = np.repeat(release.x[:1], certificate.codes, axis=0)
+    vectors[codes] = release.x
+    return ShownCodes(codes, vectors)
 
 
 def _of_a_table(verified: bool, named: bool) -> str:
@@ -148,7 +164,7 @@ def _checked(
     question: Question,
     target: Attribute,
     codes: Codes | None,
-    split: Split,
+    split: Split | None,
     *,
     told: list[Attribute] | None,
     people: Codes | None,
@@ -185,7 +201,7 @@ def _checked(
             checked=codes is not None,
             of_this_file=of_this_file,
             recounted=None if counted is None else counted.all_rows,
-            recounted_test=None if counted is None else counted.test,
+            recounted_test=None if counted is None or split is None else counted.test,
             release=claim,
             verified=verified,
         ), said
@@ -198,7 +214,7 @@ def _checked(
         checked=codes is not None,
         of_this_file=of_this_file,
         recounted=None if counted is None else counted.all_rows,
-        recounted_test=None if counted is None else counted.test,
+        recounted_test=None if counted is None or split is None else counted.test,
         release=claim,
         verified=verified,
     )

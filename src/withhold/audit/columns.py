@@ -75,8 +75,13 @@ class Columns:
         x = release.x[rows]
         return cls(rows, FeatureViews.of(x, seed=seed).see("reduced", x), encoded, skipped, place)
 
-    def alone(self, question: Question, *, seed: int) -> dict[str, ColumnRead]:
-        """What each column, and the row order, reveals of one attribute alone."""
+    def alone(
+        self, question: Question, *, seed: int, order: row_order.Placed | None = None
+    ) -> dict[str, ColumnRead]:
+        """What each column, and the row order, reveals of one attribute alone.
+
+        order: rows of the whole file, if these records are only some of it.
+        """
         attribute = question.attribute.rows(self.rows)
         least = _floor(question, self.rows, seed)
         found = {}
@@ -93,8 +98,9 @@ class Columns:
         found |= self._sets(attribute, found, least, seed)
         if self.place is not None:
             level = 1 - LEVEL
+            order = order or row_order.Placed(self.place, question.attribute)
             placed = row_order.read_order(
-                self.place, question.attribute, floor=least, level=level, seed=seed
+                order.place, order.attribute, floor=least, level=level, seed=seed
             )
             if placed is not None:
                 found[row_order.NAME] = placed
@@ -179,6 +185,7 @@ class ColumnsTask:
     columns: Columns
     question: Question
     seed: int
+    order: row_order.Placed | None = None
 
     @property
     def cost(self) -> float:
@@ -189,7 +196,7 @@ class ColumnsTask:
     def __call__(self) -> tuple[dict[str, ColumnRead], Tier | None]:
         """Attack each column alone, and all together."""
         return (
-            self.columns.alone(self.question, seed=self.seed),
+            self.columns.alone(self.question, seed=self.seed, order=self.order),
             self.columns.together(self.question, seed=self.seed),
         )
 

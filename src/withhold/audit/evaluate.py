@@ -35,6 +35,7 @@ from withhold.audit.setting_groups import (
     Pairing,
 )
 from withhold.audit.split import Rows
+from withhold.audit.whole_release import WholeRelease
 from withhold.audit.wider import WiderAttacks, WiderLook
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
@@ -60,6 +61,7 @@ def evaluate(
     effort: Effort = FULL_EFFORT,
     claims: Claims = NO_CLAIMS,
     fail_if: str | Iterable[str] | None = None,
+    whole: WholeRelease | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
     """Measure what attackers read of each attribute of `original` from `release`.
@@ -75,7 +77,9 @@ def evaluate(
 
     `hidden` names the other attributes to measure, by default all that can be measured. `joint`
     adds combinations of attributes (`gender,accent`). `average` names a column of sources (videos):
-    predictions are then averaged over the records of a source. `fail_if` is a gate.
+    predictions are then averaged over the records of a source. `fail_if` is a gate. `whole` has the
+    labels and codes of all rows, where both datasets are a sample of them: the certificate and the
+    order of the rows are then checked on all.
     """
     clock, progress, seed = Clock(), progress or Silent(), effort.seed
     roles = _roles(suppress, preserve, alone=release is None)
@@ -92,15 +96,17 @@ def evaluate(
     )
     effort = effort.on(pixels=case.pixel_side is not None)
     gate = None if fail_if is None else _gate(fail_if, case)
-    proof = None if claims.certificate is None else _prove(claims, case)
+    proof = None if claims.certificate is None else _prove(claims, case, whole)
     for name in effort.models:
         if name not in case.names:
             raise UserError(f"models has '{name}', which this audit does not measure")
     unasked = () if hidden is not None else not_asked(case.original, case.split, case.names)
-    how = settings(case, effort)
+    how = settings(case, effort) | ({} if whole is None else {"sampled": whole.settings})
     had = feasibility(case.original, roles)
     with clock("hashes"):
         sources = [source(d) for d in (case.original, release) if d is not None]
+        if whole is not None:
+            sources = [s.model_copy(update={"records": len(whole)}) for s in sources]
     with clock("rows and columns"):
         beyond = WiderAttacks.of(
             case.asks,
@@ -109,6 +115,7 @@ def evaluate(
             case.split,
             order_counts=pairing.order_counts,
             effort=effort,
+            whole=whole,
         )
     # Drop the records that no attacker uses from here on: nine tenths of a million.
     case, shown = case.used(picture.shown(np.flatnonzero(case.split.test), seed))
@@ -138,6 +145,7 @@ def evaluate(
         settings=how,
         seconds=clock.seconds,
         notes=(
+            *(() if whole is None else [whole.note]),
             *notes(case, jobs.after, effort, drawn_here=original.parts is None),
             *([averaged] if average is not None else []),
             *(() if proof is None else proof.notes),
@@ -170,11 +178,13 @@ def _gate(fail_if: str | Iterable[str], case: AuditCase) -> tuple[Condition, ...
     return gate
 
 
-def _prove(claims: Claims, case: AuditCase) -> Proof:
+def _prove(claims: Claims, case: AuditCase, whole: WholeRelease | None) -> Proof:
     certificate, key = claims.certificate, as_key(claims.key)
     assert certificate is not None
     if case.matched is None:
         raise UserError("a certificate needs a release, and none was given; name the release too")
+    if isinstance(certificate, ReleaseCertificate) and whole is not None:
+        return whole.prove(certificate, case.asks, key=key)
     if isinstance(certificate, ReleaseCertificate):
         return prove_release(certificate, case.matched, case.asks, case.split, key=key)
     draws = len(case.draws) + 1

@@ -10,6 +10,7 @@ from withhold.audit.attackers.attacker import FloatArray
 from withhold.records.arrow_kinds import is_list
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
+from withhold.release.released_dataset import ReleasedDataset
 
 NAME = "(features below float32)"
 
@@ -23,8 +24,13 @@ def below_float32(release: Dataset) -> FloatArray | None:
     if release.path is None or not may_have(release) or release.tabular:
         return None  # the columns of a table are attacked by themselves, with all their digits
     source = open_source(release.path)
-    pieces = []
+    listed = release.file_rows if isinstance(release, ReleasedDataset) else None
+    pieces, done = [], 0
     for batch in source.batches(columns=list(release.layout.columns)):
+        start, done = done, done + batch.num_rows
+        if listed is not None:
+            here = listed[(listed >= start) & (listed < done)] - start
+            batch = batch.take(pa.array(np.sort(here)))
         wide = _float64(batch, release.layout.is_list)
         high = wide.astype(np.float32)
         pieces.append((high, ((wide - high) / np.spacing(np.abs(high))).astype(np.float32)))

@@ -82,10 +82,11 @@ def codes_by_number(x: FloatArray, codes: int) -> Codes | None:
     return numbers if whole and inside else None
 
 
-def recount(codes: Codes, attribute: Attribute, split: Split, *, of: int) -> Counted:
+def recount(codes: Codes, attribute: Attribute, split: Split | None, *, of: int) -> Counted:
     """Count the classes of the released rows by code; `of` is the number of codes."""
     records, rates = [], []
-    for mask in (np.ones(len(codes), bool), split.test):
+    nothing = np.zeros(len(codes), bool)
+    for mask in (~nothing, nothing if split is None else split.test):
         tally = Tally(len(attribute.classes), of)
         tally.add(codes[mask], attribute.codes[mask])
         n = int(tally.table.sum())

@@ -21,6 +21,7 @@ from withhold.certificate.given_release import PEOPLE, release_claim
 from withhold.certificate.targets import JOINT
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
+from withhold.records.combined import combined
 from withhold.records.feasibility import contingency
 
 _ROUNDING = 1e-6
@@ -44,7 +45,7 @@ def checked_claim(
 
     given: the preserved attributes of the audit. of: the number of codes. told: the labels that the
     certificate counts as known, if all of them are here. people: (n,), the person of each row.
-    vectors: (n, d), the code vector of each row, for attacks on groups of near codes.
+    vectors: (N, d), the vector of each code, for attacks on groups of near codes.
 
     With `told`, the figure for one row must match exactly. A figure that is too high is a sign that
     the labels do not belong to the rows, and with wrong labels any release looks private. Figures
@@ -69,7 +70,7 @@ def checked_claim(
         floor=floor,
         missing=int((attribute.codes < 0).sum()),
         people=None if people is None else _by_person(attribute, codes, people, of),
-        codes=None if vectors is None else _vectors(codes, vectors, of),
+        codes=vectors,
     )
     _equal(name, claim, again)
     if told is not None:
@@ -137,21 +138,13 @@ def _by_person(
 ) -> tuple[Table, Codes] | None:
     """Row counts by code, (P, N), for each pair of person and class, and the classes, (P,)."""
     known = np.flatnonzero((attribute.codes >= 0) & (people >= 0))
-    pairs, who = np.unique(
-        np.stack([people[known], attribute.codes[known]], axis=1), axis=0, return_inverse=True
-    )
+    classes = np.int64(len(attribute.classes))
+    pairs, who = np.unique(people[known] * classes + attribute.codes[known], return_inverse=True)
     if not 1 < len(pairs) <= PEOPLE:
         return None
     table = np.zeros((len(pairs), of))
     np.add.at(table, (who.reshape(-1), codes[known]), 1.0)
-    return table, pairs[:, 1].astype(np.int64)
-
-
-def _vectors(codes: Codes, vectors: FloatArray, of: int) -> FloatArray:
-    """The vector of each code, (N, d); a code of no row has that of the first row."""
-    found = np.repeat(vectors[:1], of, axis=0)
-    found[codes] = vectors
-    return found
+    return table, pairs % classes
 
 
 def floor_of(attribute: Attribute, given: Sequence[Attribute]) -> float:
@@ -163,8 +156,7 @@ def floor_of(attribute: Attribute, given: Sequence[Attribute]) -> float:
     if not given:
         return majority
     told = np.column_stack([a.codes[known] for a in given])  # multi-label: several columns
-    value = np.unique(told, axis=0, return_inverse=True)[1].reshape(-1)
-    table = contingency(value, s)
+    table = contingency(combined(told), s)
     return max(majority, float(table.max(axis=1).sum() / n))
 
 

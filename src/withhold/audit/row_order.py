@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from withhold.audit.attackers import Nearest, Prior, Trees
@@ -16,6 +18,19 @@ NAME = "(row order)"
 MOST = 6_000
 _BLOCKS = 4
 _TURNS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32, 50, 60, 64, 100, 128, 256)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The row of each record in the released file (n,), and its label."""
+
+    place: Rows
+    attribute: Attribute
+
+    def some(self, seed: int) -> Placed:
+        """The records that the attack uses."""
+        rows = _sample(self.place, self.attribute, seed)
+        return Placed(self.place[rows], self.attribute.rows(rows))
 
 
 def read_order(

@@ -19,6 +19,7 @@ from withhold.audit.pairing import PairedRelease
 from withhold.audit.setting_groups import Effort
 from withhold.audit.split import Split
 from withhold.audit.unlabelled_columns import not_covered
+from withhold.audit.whole_release import WholeRelease
 from withhold.records.dataset import Dataset
 
 
@@ -56,8 +57,12 @@ class WiderAttacks:
         *,
         order_counts: bool,
         effort: Effort,
+        whole: WholeRelease | None = None,
     ) -> WiderAttacks:
-        """Compare the rows with their originals, and prepare the attacks."""
+        """Compare the rows with their originals, and prepare the attacks.
+
+        whole: the labels of all rows, if these records are only some of them.
+        """
         quick, seed = effort.quick, effort.seed
         wanted = tuple(q for q in asks if q.role == "suppress")
         shown = original if matched is None else matched.release
@@ -79,7 +84,8 @@ class WiderAttacks:
             small = SmallestLeak.of(q, seen.view("standard"), floor=least, seed=seed)
             tasks += [(by_rows.cost, by_rows), (0.5, small)]
             if columns is not None:
-                by_columns = ColumnsTask(columns, q, seed)
+                order = None if whole is None else whole.placed(q, seed)
+                by_columns = ColumnsTask(columns, q, seed, order)
                 tasks.append((by_columns.cost, by_columns))
         return cls(wanted, tuple(tasks), columns, beside, same, seed)
 

@@ -45,12 +45,16 @@ def memory_of(process: Path | str, file: str, field: str) -> int:
 
 
 class MemoryWatch(threading.Thread):
-    """The peak memory of this process and its children; shared pages are counted once."""
+    """The peak memory of a process and its children; shared pages are counted once.
 
-    def __init__(self) -> None:
+    first: the peak of the process alone. By default it is this process.
+    """
+
+    def __init__(self, process: int | None = None) -> None:
         super().__init__(daemon=True)
         need_proc("smaps_rollup")
-        self.peak = 0
+        self.peak = self.first = 0
+        self._process = os.getpid() if process is None else process
         self._over = threading.Event()
 
     def __enter__(self) -> MemoryWatch:
@@ -64,12 +68,14 @@ class MemoryWatch(threading.Thread):
     def run(self) -> None:
         """Look several times a second."""
         while not self._over.wait(0.3):
-            now = sum(memory_of(str(process), "smaps_rollup", "Pss:") for process in _family())
+            family = _family(self._process)
+            now = sum(memory_of(str(process), "smaps_rollup", "Pss:") for process in family)
             self.peak = max(self.peak, now)
+            self.first = max(self.first, memory_of(str(self._process), "status", "VmHWM:"))
 
 
-def _family() -> list[int]:
-    """The ids of this process and of all processes below it."""
+def _family(first: int) -> list[int]:
+    """The ids of a process and of all processes below it."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -79,7 +85,7 @@ def _family() -> list[int]:
                 continue  # it has ended
             parent = int(stat.rpartition(")")[2].split()[1])
             children.setdefault(parent, []).append(int(folder.name))
-    found, fresh = [], [os.getpid()]
+    found, fresh = [], [first]
     while fresh:
         found += fresh
         fresh = [child for parent in fresh for child in children.get(parent, [])]

@@ -70,8 +70,8 @@ class Recipe(BaseModel):
     kind: Literal[
         "table", "audits", "certified", "exact", "tradeoff", "external", "power", "release-leaks",
         "soundness", "elimination", "equal-proof", "speed",
-        "codebook-speed", "audit-speed", "memory", "media", "media-speed", "pixels",
-        "pixel-speed",
+        "codebook-speed", "audit-speed", "memory", "release-memory", "media", "media-speed",
+        "pixels", "pixel-speed",
     ] = "table"  # fmt: skip
     data: str = ""
     method: str = "mass"

@@ -46,10 +46,10 @@ def _label_columns(dataset: Dataset, roles: Roles) -> list[str]:
 def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, Any]:
     """Which columns reveal a suppressed attribute, and which revealed nothing."""
     labels = {c for n in roles.suppress for c in (n, *dataset.multilabel.get(n, ()))}
-    names = [c for c in dataset.table.column_names if c not in labels | {RECORD, dataset.group}]
     if len(dataset) > MOST:
         rows = np.random.default_rng(0).choice(len(dataset), MOST, replace=False)
         dataset = dataset.rows(np.sort(rows))
+    names = [c for c in dataset.table.column_names if c not in labels | {RECORD, dataset.group}]
     try:
         suppressed = [dataset.attribute(n) for n in roles.suppress]
         for attribute in suppressed:

@@ -163,7 +163,8 @@ def audit(
     ORIGINAL and RELEASE can also be folders of media, with --extractor. Files are then matched by
     name. Images are attacked as pixels too.
     """
-    from withhold.actions.audit_files import AuditRequest, MediaFeatures, audit_files
+    from withhold.actions.audit_files import audit_files
+    from withhold.actions.audit_request import AuditRequest, MediaFeatures
     from withhold.actions.request import Opening
     from withhold.audit.audit_settings import AuditSettings
 

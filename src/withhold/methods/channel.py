@@ -18,6 +18,7 @@ from withhold.methods.modifier import FeatureModifier, FloatArray, Labels
 
 IntArray = npt.NDArray[np.int64]
 _PIECE = 2048  # records whose probabilities are in memory at once
+_ROWS = 128  # records whose sums fit into the cache of a core
 
 
 class Channel(FeatureModifier):
@@ -80,10 +81,13 @@ class Channel(FeatureModifier):
 
 def pick(w: FloatArray, u: npt.NDArray[np.float64]) -> IntArray:
     """The inverse of the distribution function of w (n, N) at u (n,)."""
-    total = np.cumsum(w, axis=1, dtype=np.float64)
-    # Scaled by the sum of the row, so that rounding never leads past the last code.
-    below = total < (u * total[:, -1])[:, None]
-    place: IntArray = np.minimum(below.sum(axis=1), w.shape[1] - 1)
+    place = np.empty(len(w), np.int64)
+    for start in range(0, len(w), _ROWS):
+        rows = slice(start, start + _ROWS)
+        total = np.cumsum(w[rows], axis=1, dtype=np.float64)
+        # Scaled by the sum of the row, so that rounding never leads past the last code.
+        below = total < (u[rows] * total[:, -1])[:, None]
+        place[rows] = np.minimum(below.sum(axis=1), w.shape[1] - 1)
     return place
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
+from withhold.records.combined import combined
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
@@ -135,7 +136,7 @@ def joint(attributes: Sequence[Attribute]) -> IntArray:
     known = (stacked >= 0).all(axis=1)
     codes = np.full(len(stacked), -1, np.int64)
     if known.any():
-        codes[known] = np.unique(stacked[known], axis=0, return_inverse=True)[1].reshape(-1)
+        codes[known] = combined(stacked[known])
     return codes
 
 

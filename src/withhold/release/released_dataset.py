@@ -52,13 +52,15 @@ class ReleasedDataset(Dataset):
     left_out: the columns that were left out, each with the reason; kept_by_name: the columns that
     the user kept and no certificate covers; original_rows (n,): the row of the original that each
     row was; original_digest: the digest of the features of that original; certificate: what is
-    proved about these rows, or None if the method has no codes.
+    proved about these rows, or None if the method has no codes; file_rows (n,): the rows of its
+    file that these are, if only some were read.
     """
 
     left_out: Mapping[str, str] = field(default_factory=dict)
     kept_by_name: tuple[str, ...] = ()
     original_rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     original_digest: str | None = None
+    file_rows: npt.NDArray[np.int64] | None = None
     same_order: bool = False
     certificate: ReleaseCertificate | None = None
     key: bytes = field(default=b"", repr=False)  # signs the certificate when it is written
@@ -83,6 +85,7 @@ class ReleasedDataset(Dataset):
             super().rows(index),
             original_rows=self.original_rows[index],
             original_digest=self.original_digest if whole else None,
+            file_rows=None if self.file_rows is None else self.file_rows[index],
             certificate=None,
             write_media=None,
         )

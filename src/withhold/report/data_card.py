@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from withhold.audit.evidence import Evidence
+from withhold.audit.whole_release import sampled_note
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.release_file import ReleaseCertificate
@@ -53,6 +54,7 @@ def data_card(
         "",
         _plain(evidence.verdict),
         "",
+        *_sampled(evidence),
         "## What is not proved",
         "",
         "- Whoever holds the original of a record and can tell which row it became learns what the"
@@ -72,6 +74,15 @@ def data_card(
         "",
     ]
     return "\n".join(lines)
+
+
+def _sampled(evidence: Evidence) -> list[str]:
+    """What was attacked, if that was not every row."""
+    sampled = evidence.settings.get("sampled")
+    if sampled is None:
+        return []
+    said = sampled_note(sampled)
+    return [f"{said[0].upper()}{said[1:]}.", ""]
 
 
 def _kind(bundle: Bundle) -> str:

@@ -93,8 +93,9 @@ def people_of(part: Dataset) -> IntArray:
 
 def people_behind(drawn: IntArray, people: IntArray, codes: int) -> IntArray:
     """How many people get each code, (N,)."""
-    pairs = np.unique(np.stack([drawn, people]), axis=1)
-    return np.bincount(pairs[0], minlength=codes)
+    several = int(people.max(initial=0)) + 1
+    pairs = np.unique(drawn * np.int64(several) + people)
+    return np.bincount(pairs // several, minlength=codes)
 
 
 def _unplaced(learned: Learned, dimension: int) -> Codebook:

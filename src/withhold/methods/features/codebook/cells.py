@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from withhold.methods.channel import IntArray
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 
+_FEW = 1_000_000  # combinations of classes that are counted in a table
 REST = "(rest)"  # not a JSON list, so no class has this name
 
 
@@ -65,16 +67,38 @@ def joint(attributes: Sequence[Attribute]) -> tuple[tuple[str, ...], IntArray]:
     A name is a JSON list with one text for each attribute, so no two combinations share a name.
     """
     parts = [as_one(a) for a in attributes]
-    stacked = np.stack([a.codes for a in parts], axis=1)
-    known = (stacked >= 0).all(axis=1)
-    codes = np.full(len(stacked), -1, np.int64)
-    found, place = np.unique(stacked[known], axis=0, return_inverse=True)
-    codes[known] = place.reshape(-1)
+    sizes = [max(len(a.classes), 1) for a in parts]
+    if prod(sizes) > _FEW:
+        found, codes = _sorted([a.codes for a in parts])
+    else:
+        found, codes = _counted([a.codes for a in parts], sizes)
     names = (
         json.dumps([a.classes[c] for a, c in zip(parts, row, strict=True)], ensure_ascii=False)
         for row in found
     )
     return tuple(names), codes
+
+
+def _sorted(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """The combinations that occur (K, k) in order, and the place of each record's (n,), or -1."""
+    stacked = np.stack(columns, axis=1)
+    known = (stacked >= 0).all(axis=1)
+    codes = np.full(len(stacked), -1, np.int64)
+    found, place = np.unique(stacked[known], axis=0, return_inverse=True)
+    codes[known] = place.reshape(-1)
+    return found, codes
+
+
+def _counted(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """The same without sorting the records, where few combinations are possible."""
+    key, known = columns[0], columns[0] >= 0
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        key, known = key * size + column, known & (column >= 0)
+    occurs = np.bincount(key[known], minlength=1) > 0
+    place = np.append(np.where(occurs, np.cumsum(occurs) - 1, -1), -1)  # the last is for unknown
+    codes: IntArray = place[key] if known.all() else place[np.where(known, key, -1)]
+    found = np.stack(np.unravel_index(np.flatnonzero(occurs), sizes), axis=1)
+    return found, codes
 
 
 def joint_classes(attributes: Sequence[Attribute], smallest: int = 1) -> Classes:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from withhold.methods.channel import IntArray
 from withhold.methods.modifier import FloatArray
 
-_MOST = 4000  # people of a code that determine its limits
+MOST = 4000  # people of a code that determine its limits
 
 
 def robust_means(
@@ -30,7 +30,7 @@ def robust_means(
     for j in range(codes):
         rows = order[starts[j] : starts[j + 1]]
         if len(rows):
-            low, high = _limits(_means(x[rows], people[rows]), least)
+            low, high = limits(_means(x[rows], people[rows]), least)
             out[j] = np.clip(x[rows], low, high).mean(axis=0, dtype=np.float64)
     return out
 
@@ -53,9 +53,9 @@ def sums_by(
     return total
 
 
-def _limits(means: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:
+def limits(means: FloatArray, least: int) -> tuple[FloatArray, FloatArray]:
     """The `least`-th smallest and the `least`-th largest of each feature."""
-    step = -(-len(means) // _MOST)
+    step = -(-len(means) // MOST)
     some = means[::step]
     n = len(some)
     if n < 2 * least - 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import log2, sqrt
 
 import numpy as np
@@ -24,6 +25,7 @@ from withhold.methods.features.codebook.self_label import (
     start_networks,
 )
 from withhold.methods.features.codebook.transport import settle, shares
+from withhold.methods.features.exact.all_records import AllRecords, pieces_of
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.exact_balance import ExactBalance, exact_balance
 from withhold.methods.features.exact.nearest_codes import nearest_codes
@@ -61,10 +63,13 @@ class Candidate:
         value_of_cell: Tensor,
         *,
         before: Tensor | None = None,
+        everything: AllRecords | None = None,
     ) -> ExactBalance:
         """The exact balance over cells (n,) with some of the codes only, kept (N,).
 
-        before: potentials (C, N) of an earlier balance of more codes, to start from.
+        before: potentials (C, N) of an earlier balance of more codes, to start from. everything:
+        all records, where the task has only some of them: potentials settle on the task, and are
+        balanced on all.
         """
         reader = self.reader.keep(kept)
         stands = self.log_shares[:, kept] > -1e3
@@ -87,6 +92,12 @@ class Candidate:
                 first[cell] = task.cell  # cells of few records share potentials to start from
                 start = self.start[first][:, kept]
             name = f"balancing {len(reader):,} codes"
+            if everything is not None:
+                some = partial(pieces_of, task.x, task.s, cell)
+                return everything.balanced(
+                    reader, log_shares, start, None if before is not None else some,
+                    name=name, progress=self.progress,
+                )  # fmt: skip
             return exact_balance(blocks, log_shares, start, name=name, progress=self.progress)
 
 

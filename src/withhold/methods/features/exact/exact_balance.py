@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -25,6 +26,8 @@ from torch import Tensor
 from withhold.core.progress import Progress
 
 Blocks = Callable[[], Iterable[tuple[Tensor, Tensor]]]  # scores (m, N) and cells (m,), in pieces
+# From potentials (C, N): the shares P (C, N) of the codes in each cell, and its records (C,).
+Shares = Callable[[Tensor], tuple[Tensor, Tensor]]
 _CLOSE = 2e-3  # share of the draws of a cell that may ignore their record
 _MOST = 40  # passes over all records
 _STEP = 8.0  # largest change of a potential in one step
@@ -49,16 +52,36 @@ def exact_balance(
     blocks: scores and cells of all records, in pieces that may be computed again in every pass;
     name: of the stage, for progress.
     """
+    inside = partial(_shares_inside, blocks)
+    return balance_by(inside, log_shares, start, name=name, progress=progress)
+
+
+def balance_by(
+    inside_of: Shares,
+    log_shares: Tensor,
+    start: Tensor,
+    *,
+    name: str,
+    progress: Progress,
+    most: int | None = None,
+    close: float = _CLOSE,
+) -> ExactBalance:
+    """The same, where each pass over the records is a call of `inside_of`.
+
+    most: passes, if not the usual number; close: the share of redrawn draws of a cell at which
+    they end. Whatever is left then is removed exactly.
+    """
     shares = log_shares.double().exp()
     g, best = start.double(), None
-    with progress.stage(name, _MOST) as bar:
-        for left in reversed(range(_MOST)):
-            inside, count = _shares_inside(blocks, g)
+    most = most or _MOST
+    with progress.stage(name, most) as bar:
+        for left in reversed(range(most)):
+            inside, count = inside_of(g)
             made, worst = _corrected(g, inside, shares, count)
             if best is None or made.redrawn < best.redrawn:
                 best = made
             bar.advance()
-            if worst <= _CLOSE:
+            if worst <= close:
                 bar.advance(left)
                 break
             ratio = (shares.clamp_min(_TINY) / inside.clamp_min(_TINY)).log()

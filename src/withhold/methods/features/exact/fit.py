@@ -16,15 +16,18 @@ from withhold.methods.features.codebook.assemble import people_behind, people_of
 from withhold.methods.features.codebook.cells import Classes, cells_of, joint_classes
 from withhold.methods.features.codebook.learner import FEWEST, Task
 from withhold.methods.features.codebook.robust import robust_means
+from withhold.methods.features.exact.all_records import SAMPLE, AllRecords, sample_rows
 from withhold.methods.features.exact.candidates import Candidate, candidate
 from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
 from withhold.methods.features.exact.modifier import ExactModifier, ExactPlan
+from withhold.methods.features.exact.streamed_means import streamed_means
 from withhold.methods.features.exact.table_rows import TableRows
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
+from withhold.records.streamed import StreamedDataset
 from withhold.records.tabular import RowMaker, TableColumns
 
 _TRIES = 4  # times that codes with too few people are left out
@@ -54,7 +57,7 @@ class ExactMethod:
         task = cases.task(config, seed, progress, journal)
         chosen = candidate(task, cases.numbers, config, encoder=dataset.encoder)
         made, drawn = _enough_people(chosen, cases, task, config, journal.key, progress)
-        return _placed(made, dataset, drawn, config, progress)
+        return _placed(made, cases, drawn, config, progress)
 
 
 class _Cases:
@@ -91,17 +94,36 @@ class _Cases:
         self.class_of_cell = pairs // len(self.values)
         quoted = ", ".join(f"'{n}'" for n in roles.suppress)
         self.numbers = code_numbers(self.classes, self.u, config, quoted, progress)
+        self.people = people_of(dataset)
+        self.everything: AllRecords | None = None  # where the features are not in memory
+        if isinstance(dataset, StreamedDataset):
+            self.everything = AllRecords(dataset, self.cell, self.class_of_cell)
+        self.learned: IntArray | None = None  # rows of the records in the task; None: all
 
     def task(self, config: ExactConfig, seed: int, progress: Progress, journal: Journal) -> Task:
-        """The same for the solvers of `codebook`, which pool cells of few records."""
-        pooled = cells_of(self.s, self.u, FEWEST)
-        x = self.dataset.x
+        """The same for the solvers of `codebook`, which pool cells of few records.
+
+        Where the features are not in memory, the codes are learned from a sample of the records.
+        """
+        s, u, x = self.s, self.u, self.dataset.x
+        whole = ""
+        if self.everything is not None:
+            rows = sample_rows(self.cell, max(SAMPLE // self.dataset.dimension, 1000), seed)
+            progress.say(
+                f"{self.dataset.name} is large: codes are learned from {len(rows):,} of its"
+                f" {len(self.dataset):,} records, and balanced over all of them"
+            )
+            with progress.stage(f"reading {len(rows):,} records", None):
+                x = self.dataset.rows(rows).x
+                whole = self.dataset.digest()
+            s, u, self.learned = s[rows], u[rows], rows
+        pooled = cells_of(s, u, FEWEST)
         tensor = torch.from_numpy(x if x.flags.writeable else np.array(x))
-        digest = tensor_digest(tensor) + tensor_digest(torch.from_numpy(np.stack([self.s, self.u])))
+        digest = tensor_digest(tensor) + tensor_digest(torch.from_numpy(np.stack([s, u]))) + whole
         codes = int(self.numbers.sum())
-        s, u, cell, value = map(torch.from_numpy, (self.s, self.u, pooled.cell, pooled.preserved))
+        own = [torch.from_numpy(v) for v in (s, u, pooled.cell, pooled.preserved)]
         return Task(
-            tensor, s, u, cell, value, len(self.classes.names), len(self.values),
+            tensor, own[0], own[1], own[2], own[3], len(self.classes.names), len(self.values),
             config.of_codebook(codes), codes, seed, progress, journal, digest, "exact",
         )  # fmt: skip
 
@@ -115,7 +137,8 @@ def _enough_people(
     progress: Progress,
 ) -> tuple[ExactModifier, IntArray]:
     """The balanced plan of some scores, without the codes that fewer than `least` people get."""
-    data, people = cases.dataset, people_of(cases.dataset)
+    data = cases.dataset
+    rows = slice(None) if cases.learned is None else cases.learned
     kept = scored.expected(torch.from_numpy(cases.u)) >= 2 * config.least
     if int(kept.sum()) < 2:
         kept = torch.ones(len(scored.reader), dtype=torch.bool)
@@ -125,9 +148,10 @@ def _enough_people(
         balance = scored.balanced(
             kept,
             task,
-            torch.from_numpy(cases.cell),
+            torch.from_numpy(cases.cell[rows]),
             torch.from_numpy(cases.value_of_cell),
             before=potentials,
+            everything=cases.everything,
         )
         potentials = torch.zeros(len(balance.potentials), len(kept))
         potentials[:, kept] = balance.potentials
@@ -149,10 +173,13 @@ def _enough_people(
             classes=cases.classes.names,
             values=cases.values,
         )
-        with progress.stage(f"drawing {len(reader):,} codes", 1) as bar:
-            drawn = made.draw(data.x, labels)
-            bar.advance()
-        behind = people_behind(drawn, people, len(reader))
+        if cases.everything is not None:
+            drawn = cases.everything.draw(made, labels, progress)
+        else:
+            with progress.stage(f"drawing {len(reader):,} codes", 1) as bar:
+                drawn = made.draw(data.x, labels)
+                bar.advance()
+        behind = people_behind(drawn, cases.people, len(reader))
         enough = behind >= config.least
         if enough.all():
             return made, drawn
@@ -169,12 +196,18 @@ def _enough_people(
 
 
 def _placed(
-    made: ExactModifier, dataset: Dataset, drawn: IntArray, config: ExactConfig, progress: Progress
+    made: ExactModifier, cases: _Cases, drawn: IntArray, config: ExactConfig, progress: Progress
 ) -> ExactModifier:
     """The modifier with its code vectors and, for a table, the values of each code."""
-    people = people_of(dataset)
+    dataset, people = cases.dataset, cases.people
     plan, number = made.plan, len(made.codes)
-    codes = robust_means(dataset.x, drawn, people, codes=number, least=config.least)
+    if isinstance(dataset, StreamedDataset):
+        with progress.stage("code vectors", 2) as bar:
+            codes = streamed_means(
+                dataset, drawn, people, codes=number, least=config.least, bar=bar
+            )
+    else:
+        codes = robust_means(dataset.x, drawn, people, codes=number, least=config.least)
     rows = None
     if dataset.encoder is not None:
         columns = TableColumns(dataset.encoder.columns, {})
