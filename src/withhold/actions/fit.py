@@ -34,6 +34,7 @@ from withhold.methods.features.exact.table_rows import OF_ROWS
 from withhold.records.checks import no_attribute
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import feasibility
+from withhold.records.readers import open_source
 from withhold.records.readers.collection import FILE
 from withhold.records.roles import Roles
 from withhold.records.samples import KINDS
@@ -87,7 +88,7 @@ def fit(
     """
     journal = Journal(None if checkpoints is None else Path(checkpoints))
     bundle = fit_bundle(
-        data if isinstance(data, Dataset) else Dataset.read(data, progress=progress),
+        _given(data, method, progress or Silent()),
         Roles.of(suppress, preserve),
         method=method,
         config=config,
@@ -98,6 +99,16 @@ def fit(
     )
     journal.forget_key()
     return bundle
+
+
+def _given(data: Any, method: str, progress: Progress) -> Dataset:
+    """The records that a user of Python gave."""
+    if isinstance(data, Dataset):
+        return data
+    is_file = isinstance(data, str | Path) and not Path(data).is_dir()
+    if is_file and "features" in get_method(method).modifier_type.kinds:
+        return _read_features(Path(data), method, DataOptions(), progress)
+    return Dataset.read(data, progress=progress)
 
 
 def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
@@ -279,7 +290,7 @@ def _read(request: FitRequest, progress: Progress) -> Dataset:
                 f" features; make them with: withhold extract {quote(str(request.data))} -o"
                 " DATA.parquet"
             )
-        return request.reading.read(request.data, progress)
+        return _read_features(request.data, request.method, request.reading, progress)
     media = open_as(request.data, [k for k in KINDS if k in kinds], **request.opening.given())
     require_kind(request.method, media.kind, str(request.data))
     how = request.reading
@@ -287,6 +298,20 @@ def _read(request: FitRequest, progress: Progress) -> Dataset:
         raise UserError(f"method '{request.method}' changes media; --features means nothing to it")
     data = Dataset.of_media(media, group=how.group, exclude=how.exclude, multilabel=how.multilabel)
     return data if how.test is None else data.with_test_where(how.test)
+
+
+def _read_features(path: Path, method: str, reading: DataOptions, progress: Progress) -> Dataset:
+    """Features, or a mixed table if the file has none and the method takes tables."""
+    found = reading.resolved(path)
+    if found.kind == "table" and "table" not in get_method(method).modifier_type.kinds:
+        if reading.features in open_source(path, delimiter=reading.delimiter).schema.names:
+            return reading.read(path, progress)  # one feature that is no list
+        raise UserError(
+            f"{path.name} has no features '{reading.features}', and method '{method}' cannot fit a"
+            " mixed table: withhold release does, or --method exact; or name numeric columns with"
+            " --features, e.g. --features 'f_*'"
+        )
+    return found.read(path, progress)
 
 
 def _earlier(

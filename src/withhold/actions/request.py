@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from withhold.core.errors import UserError
 from withhold.core.progress import Progress
+from withhold.records.arrow_kinds import is_list
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 
@@ -32,16 +34,23 @@ class DataOptions(Request):
     def resolved(self, path: Path) -> DataOptions:
         """The same with the kind of the file: without features it is a mixed table.
 
-        A file holds features if some were named, or if it has a column `x`.
+        A file holds features if some were named, or if it has a list column `x`.
         """
-        if self.features != "x" or self.kind == "table":
+        if {"features", "kind"} & self.model_fields_set:
             return self
         schema = open_source(path, delimiter=self.delimiter).schema
-        return self if "x" in schema.names else self.model_copy(update={"kind": "table"})
+        is_features = self.features in schema.names and is_list(schema.field(self.features).type)
+        return self if is_features else self.of_kind("table")
+
+    def of_kind(self, kind: Literal["features", "table"]) -> DataOptions:
+        """The same for a file of which the user said the kind."""
+        return self.model_copy(update={"kind": kind})
 
     def read(self, path: Path, progress: Progress) -> Dataset:
         """Read the dataset at `path`."""
         table = self.kind == "table"
+        if table and self.multilabel:
+            raise UserError("--multilabel is for features; a table has one value in each cell")
         data = Dataset.read(
             path,
             features=self.features,

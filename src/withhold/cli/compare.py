@@ -58,7 +58,7 @@ def compare(
         str | None,
         option("features or table; by default features if there is a column x.", DATA),
     ] = None,
-    features: Features = "x",
+    features: Features = None,
     group: Group = None,
     exclude: Exclude = None,
     multilabel: MultiLabel = None,

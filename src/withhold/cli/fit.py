@@ -63,7 +63,7 @@ def fit(
             "The media that the features came from, for augmentations of the raw media.", METHOD
         ),
     ] = None,
-    features: Features = "x",
+    features: Features = None,
     group: Group = None,
     exclude: Exclude = None,
     multilabel: MultiLabel = None,

@@ -27,9 +27,10 @@ DataOrMedia = Annotated[
     ),
 ]
 Features = Annotated[
-    str,
+    str | None,
     option(
-        'The list column with the features, or names and patterns of numeric columns ("f_*,age").',
+        "The list column with the features (default: x), or names and patterns of numeric columns"
+        ' ("f_*,age").',
         DATA,
     ),
 ]
@@ -95,7 +96,7 @@ def choose_progress(quiet: bool) -> Progress:
 
 
 def reading(
-    features: str = "x",
+    features: str | None = None,
     group: str | None = None,
     exclude: str | None = None,
     multilabel: list[str] | None = None,
@@ -104,8 +105,9 @@ def reading(
     """The options of the command line for reading a dataset, as `DataOptions`."""
     from withhold.actions.request import DataOptions
 
+    named: dict[str, Any] = {} if features is None else {"features": features}
     return DataOptions(
-        features=features,
+        **named,
         group=group,
         exclude=tuple(c.strip() for c in (exclude or "").split(",") if c.strip()),
         multilabel=_multilabel(multilabel),

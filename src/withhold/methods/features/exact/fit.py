@@ -12,7 +12,7 @@ from withhold.core.progress import Progress
 from withhold.learn.journal import Journal
 from withhold.learn.training import tensor_digest
 from withhold.methods.channel import IntArray
-from withhold.methods.features.codebook.assemble import people_behind, people_of
+from withhold.methods.features.codebook.assemble import people_behind
 from withhold.methods.features.codebook.cells import Classes, cells_of, joint_classes
 from withhold.methods.features.codebook.learner import FEWEST, Task
 from withhold.methods.features.codebook.robust import robust_means
@@ -21,6 +21,8 @@ from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
 from withhold.methods.features.exact.modifier import ExactModifier, ExactPlan
+from withhold.methods.features.exact.people import people_in
+from withhold.methods.features.exact.preserved_values import refuse_rare_values, with_every_value
 from withhold.methods.features.exact.table_rows import TableRows
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
@@ -54,7 +56,7 @@ class ExactMethod:
         task = cases.task(config, seed, progress, journal)
         chosen = candidate(task, cases.numbers, config, encoder=dataset.encoder)
         made, drawn = _enough_people(chosen, cases, task, config, journal.key, progress)
-        return _placed(made, dataset, drawn, config, progress)
+        return _placed(made, dataset, drawn, cases.people, config, progress)
 
 
 class _Cases:
@@ -79,8 +81,16 @@ class _Cases:
                 f" {self.classes.in_merged:,} records are hidden among the others, but not from"
                 " each other (setting smallest)"
             )
+        self.people = people_in(dataset, roles, config.least, progress)
         self.values, self.u = joint_names(
             [dataset.attribute(n) for n in roles.preserve], len(dataset)
+        )
+        refuse_rare_values(
+            self.values,
+            self.u,
+            self.people,
+            least=config.least,
+            attributes=roles.preserve,
         )
         self.s = self.classes.codes
         pairs, cell = np.unique(self.s * len(self.values) + self.u, return_inverse=True)
@@ -115,10 +125,11 @@ def _enough_people(
     progress: Progress,
 ) -> tuple[ExactModifier, IntArray]:
     """The balanced plan of some scores, without the codes that fewer than `least` people get."""
-    data, people = cases.dataset, people_of(cases.dataset)
+    data, people = cases.dataset, cases.people
     kept = scored.expected(torch.from_numpy(cases.u)) >= 2 * config.least
     if int(kept.sum()) < 2:
         kept = torch.ones(len(scored.reader), dtype=torch.bool)
+    kept = with_every_value(kept, scored.log_shares)
     potentials: torch.Tensor | None = None
     labels = {n: data.attribute(n) for n in cases.roles.named}
     for attempt in range(_TRIES + 1):
@@ -160,6 +171,7 @@ def _enough_people(
         enough &= behind >= config.least * (1 + attempt / 2)
         places = kept.nonzero()[:, 0]
         kept[places[~torch.from_numpy(enough)]] = False
+        kept = with_every_value(kept, scored.log_shares)
         if int(kept.sum()) < 2:
             break
     raise UserError(
@@ -169,10 +181,14 @@ def _enough_people(
 
 
 def _placed(
-    made: ExactModifier, dataset: Dataset, drawn: IntArray, config: ExactConfig, progress: Progress
+    made: ExactModifier,
+    dataset: Dataset,
+    drawn: IntArray,
+    people: IntArray,
+    config: ExactConfig,
+    progress: Progress,
 ) -> ExactModifier:
     """The modifier with its code vectors and, for a table, the values of each code."""
-    people = people_of(dataset)
     plan, number = made.plan, len(made.codes)
     codes = robust_means(dataset.x, drawn, people, codes=number, least=config.least)
     rows = None
