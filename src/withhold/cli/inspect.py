@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from withhold.cli.options import (
     Data,
+    Delimiter,
     Exclude,
     Features,
     Group,
@@ -35,6 +36,7 @@ def inspect(
     group: Group = None,
     exclude: Exclude = None,
     multilabel: MultiLabel = None,
+    delimiter: Delimiter = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -54,7 +56,7 @@ def inspect(
         data=data,
         suppress=suppress,
         preserve=preserve,
-        reading=reading(features, group, exclude, multilabel),
+        reading=reading(features, group, exclude, multilabel, delimiter=delimiter),
     )
     found = inspected(request, choose_progress(quiet))
     if as_json:

@@ -44,6 +44,9 @@ MultiLabel = Annotated[
         "--multilabel",
     ),
 ]
+Delimiter = Annotated[
+    str | None, option("What separates the fields of a CSV file (default: guessed).", DATA)
+]
 Suppress = Annotated[str, option("Attributes to suppress, comma-separated.", ROLES)]
 Preserve = Annotated[str, option("Attributes to preserve, comma-separated.", ROLES)]
 Test = Annotated[
@@ -101,6 +104,7 @@ def reading(
     exclude: str | None = None,
     multilabel: list[str] | None = None,
     test: str | None = None,
+    delimiter: str | None = None,
 ) -> DataOptions:
     """The options of the command line for reading a dataset, as `DataOptions`."""
     from withhold.actions.request import DataOptions
@@ -112,6 +116,7 @@ def reading(
         exclude=tuple(c.strip() for c in (exclude or "").split(",") if c.strip()),
         multilabel=_multilabel(multilabel),
         test=test,
+        delimiter=delimiter,
     )
 
 

@@ -11,6 +11,7 @@ import typer
 from withhold.cli.help import DATA, METHOD, PROOF, RELEASE, option
 from withhold.cli.options import (
     Data,
+    Delimiter,
     Group,
     Json,
     Key,
@@ -66,9 +67,7 @@ def release(
         ),
     ] = None,
     group: Group = None,
-    delimiter: Annotated[
-        str | None, option("What separates the fields of a CSV file (default: guessed).", DATA)
-    ] = None,
+    delimiter: Delimiter = None,
     settings: Annotated[
         list[str] | None,
         option("A setting of method exact, as NAME=VALUE. Repeatable.", METHOD, "--set"),

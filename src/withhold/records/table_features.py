@@ -14,6 +14,7 @@ from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset
 from withhold.records.readers import FeatureLayout
 from withhold.records.splits import SPLIT
+from withhold.records.table_notes import table_notes
 from withhold.records.tables import RECORD, bare_table
 from withhold.records.tabular import TableColumns, TableEncoder, describe_columns
 
@@ -41,8 +42,8 @@ def encode_table(
             f"{dataset.name} has no column to release besides those that are suppressed or dropped;"
             " give a table with more columns"
         )
-    for name, why in columns.dropped.items():
-        (progress or Silent()).say(f"column '{name}' of {dataset.name} is left out: {why}")
+    for note in table_notes(dataset, columns, leave_out):
+        (progress or Silent()).say(note)
     encoder = TableEncoder.fit(dataset.table, columns)
     if encoder.width == 0:
         raise UserError(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean
+from withhold.core.lists import split_names
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.columns.measure_columns import (
     Measured,
@@ -285,5 +286,4 @@ def _unlike_the_fit(name: str, subject: Subject) -> str | None:
 
 def _names(given: Sequence[str] | str) -> tuple[str, ...]:
     pieces = [given] if isinstance(given, str) else given
-    found = [name.strip() for piece in pieces for name in piece.split(",")]
-    return tuple(dict.fromkeys(name for name in found if name))
+    return tuple(dict.fromkeys(name for piece in pieces for name in split_names(piece)))

@@ -20,6 +20,7 @@ from withhold.methods.features.exact.candidates import Candidate, candidate
 from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
+from withhold.methods.features.exact.merged_classes import refuse_merged
 from withhold.methods.features.exact.modifier import ExactModifier, ExactPlan
 from withhold.methods.features.exact.people import people_in
 from withhold.methods.features.exact.preserved_values import refuse_rare_values, with_every_value
@@ -75,6 +76,7 @@ class _Cases:
                     f"{count:,} records have no label of '{name}': they are a class of their own"
                 )
         if self.classes.merged:
+            refuse_merged(self.classes, len(dataset), hidden, smallest=config.smallest)
             progress.say(
                 f"warning: {self.classes.merged:,} joint classes of {', '.join(roles.suppress)}"
                 f" with fewer than {config.smallest} records are merged: their"

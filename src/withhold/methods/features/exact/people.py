@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from withhold.core.errors import UserError
 from withhold.core.progress import Progress
 from withhold.methods.channel import IntArray
 from withhold.methods.features.codebook.assemble import people_of
@@ -20,7 +23,15 @@ def people_in(dataset: Dataset, roles: Roles, least: int, progress: Progress) ->
     do not tell copies apart: a row number is different in every copy.
     """
     if dataset.encoder is None or dataset.group is not None:
-        return people_of(dataset)
+        people = people_of(dataset)
+        named = len(np.unique(people))
+        if dataset.group is not None and named < 2 * least:
+            raise UserError(
+                f"column '{dataset.group}' (--group) names only {named} people, and {least} must be"
+                " behind each of at least two codes; name the column that tells people apart, or"
+                " lower least"
+            )
+        return people
     columns = dict.fromkeys((*(c.name for c in dataset.encoder.columns), *roles.named))
     found = people_in_rows(dataset.table, list(columns), least=least)
     if found.joined:
