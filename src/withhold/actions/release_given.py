@@ -188,7 +188,7 @@ def _make(
     file = work / request.data.name
     written = release_features(
         bundle,
-        open_source(request.data, delimiter=reading.delimiter),
+        reading.open(request.data, progress),
         file,
         request.wishes,
         features=bundle.feature_spec,

@@ -47,6 +47,14 @@ MultiLabel = Annotated[
 Delimiter = Annotated[
     str | None, option("What separates the fields of a CSV file (default: guessed).", DATA)
 ]
+Text = Annotated[
+    str | None,
+    option(
+        "Model for free text of a table (minilm): its embedding joins the columns; without it, free"
+        " text is left out.",
+        DATA,
+    ),
+]
 Suppress = Annotated[str, option("Attributes to suppress, comma-separated.", ROLES)]
 Preserve = Annotated[str, option("Attributes to preserve, comma-separated.", ROLES)]
 Test = Annotated[
@@ -96,6 +104,13 @@ def choose_progress(quiet: bool) -> Progress:
     if quiet:
         return Silent()
     return Bars() if sys.stderr.isatty() else Lines()
+
+
+def text_model(name: str | None) -> dict[str, Any]:
+    """What --text says, for `DataOptions`."""
+    if name not in (None, "minilm"):
+        raise UserError(f"--text '{name}' is no model for text in tables; use minilm")
+    return {} if name is None else {"text": name}
 
 
 def reading(

@@ -19,9 +19,11 @@ from withhold.cli.options import (
     Quiet,
     Seed,
     Suppress,
+    Text,
     choose_progress,
     print_json,
     settings_by_name,
+    text_model,
 )
 from withhold.cli.released import tell_columns
 from withhold.core.terminal import wrapped
@@ -68,6 +70,7 @@ def release(
     ] = None,
     group: Group = None,
     delimiter: Delimiter = None,
+    text: Text = None,
     settings: Annotated[
         list[str] | None,
         option("A setting of method exact, as NAME=VALUE. Repeatable.", METHOD, "--set"),
@@ -98,7 +101,7 @@ def release(
     from withhold.actions.request import DataOptions
     from withhold.release.policy import Wishes
 
-    reading: dict[str, Any] = {"group": group, "delimiter": delimiter}
+    reading: dict[str, Any] = {"group": group, "delimiter": delimiter, **text_model(text)}
     if features is not None:
         reading["features"] = features
     made = release_given(

@@ -107,7 +107,9 @@ class Subject:
     table: a sample of the other columns; x: (m, d) the original features of the first m records
     of the sample; code: (m,) their released codes, if the method has codes; harmless: columns that
     revealed nothing in the fit, with their kinds and digests of their values under `key`; tells:
-    columns that revealed an attribute in the fit, with the accuracy.
+    columns that revealed an attribute in the fit, with the accuracy; only_made: whether no other
+    column may leave unless it is named in `keep`, as for a mixed table: what has no features there
+    is an id or a person's own words.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Subject:
     harmless: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tells: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     key: bytes = b""
+    only_made: bool = False
 
 
 def decide(subject: Subject, wishes: Wishes) -> Decision:
@@ -156,6 +159,9 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
         if lone and said.leaves and said.rule in ("harmless", "fitted"):
             why = f"could not be checked: no class of '{lone[0]}' has two records here"
             said = ColumnDecision(name, False, "unchecked", why)
+        if subject.only_made and said.leaves and said.rule in ("harmless", "fitted"):
+            why = "an id, free text, or values that cannot be made for a row; --keep overrides"
+            said = ColumnDecision(name, False, "structure", why)
         if name in found and said.rule != "copy":
             continue  # kept by name
         found[name] = said

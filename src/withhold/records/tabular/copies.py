@@ -23,6 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.records.plain import plain_column
+from withhold.records.tabular.vector_features import is_vectors, vectors
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -73,12 +74,15 @@ def people_in_rows(table: pa.Table, columns: Sequence[str], *, least: int) -> Pe
 
 def _words(table: pa.Table, name: str) -> Words:
     """A random word for each value of a column, (n,), so that sums of words tell rows apart."""
+    rng = np.random.default_rng([*name.encode(), len(name)])
+    if is_vectors(table[name].type):
+        whole = np.nan_to_num(vectors(table[name]).astype(np.float64), nan=7.0)
+        return (whole @ rng.normal(size=whole.shape[1])).view(np.uint64)
     column = plain_column(table[name], one_missing=True)
     if pa.types.is_nested(column.type):
         column = pa.chunked_array([pa.array([repr(v) for v in column.to_pylist()])])
     pieces = column.dictionary_encode().unify_dictionaries().chunks
     codes = [p.indices.fill_null(-1).to_numpy(zero_copy_only=False) for p in pieces]
-    rng = np.random.default_rng([*name.encode(), len(name)])
     values = len(pieces[0].dictionary) if pieces else 0
     words = rng.integers(0, 2**64, values + 1, dtype=np.uint64)
     return words[np.concatenate(codes)] if codes else words[:0]  # missing: the last word

@@ -198,7 +198,13 @@ def _placed(
         columns = TableColumns(dataset.encoder.columns, {})
         with progress.stage("values of the codes", 1) as bar:
             maker = RowMaker.of(
-                dataset.table, columns, drawn, number=number, people=people, least=config.least
+                dataset.table,
+                columns,
+                drawn,
+                number=number,
+                people=people,
+                least=config.least,
+                vectors=dataset.encoder.vectors_of(codes),
             )
             bar.advance()
         rows = TableRows(dataset.encoder, maker)
