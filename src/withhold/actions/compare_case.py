@@ -12,10 +12,8 @@ from withhold.actions.request import DataOptions
 from withhold.audit.read_features import measurable
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.progress import Progress
-from withhold.records.arrow_kinds import is_list
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import feasibility
-from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.records.table_features import encode_table
 
@@ -75,30 +73,13 @@ class CompareCase:
 def read_data(
     path: Path, kind: CompareKind | None, how: DataOptions, progress: Progress
 ) -> Dataset:
-    """Read the data as features or as a table.
-
-    By default a file is read as features if features are named, or if it has a list column `x`.
-    """
+    """Read the data as features or as a table; by default as what `DataOptions.resolved` finds."""
     if path.is_dir():
         raise UserError(
             f"{path} is a folder of media; compare features of it: withhold extract {path} -o"
             " DATA.parquet"
         )
-    if kind is None:
-        kind = "features" if _has_features(path, how) else "table"
-    if kind == "features":
-        return how.read(path, progress)
-    if how.multilabel:
-        raise UserError("--multilabel is for features; a table has one value in each cell")
-    data = Dataset.read(path, kind="table", group=how.group, exclude=how.exclude, progress=progress)
-    return data if how.test is None else data.with_test_where(how.test)
-
-
-def _has_features(path: Path, how: DataOptions) -> bool:
-    if how.features != DataOptions().features:
-        return True
-    schema = open_source(path).schema
-    return how.features in schema.names and is_list(schema.field(how.features).type)
+    return (how.resolved(path) if kind is None else how.of_kind(kind)).read(path, progress)
 
 
 def _features(data: Dataset, roles: Roles, progress: Progress) -> Dataset:

@@ -34,6 +34,7 @@ from withhold.methods.features.exact.table_rows import OF_ROWS
 from withhold.records.checks import no_attribute
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import feasibility
+from withhold.records.readers import open_source
 from withhold.records.readers.collection import FILE
 from withhold.records.roles import Roles
 from withhold.records.samples import KINDS
@@ -89,7 +90,7 @@ def fit(
     """
     journal = Journal(None if checkpoints is None else Path(checkpoints))
     bundle = fit_bundle(
-        data if isinstance(data, Dataset) else Dataset.read(data, progress=progress),
+        _given(data, method, progress or Silent()),
         Roles.of(suppress, preserve),
         method=method,
         config=config,
@@ -100,6 +101,16 @@ def fit(
     )
     journal.forget_key()
     return bundle
+
+
+def _given(data: Any, method: str, progress: Progress) -> Dataset:
+    """The records that a user of Python gave."""
+    if isinstance(data, Dataset):
+        return data
+    is_file = isinstance(data, str | Path) and not Path(data).is_dir()
+    if is_file and "features" in get_method(method).modifier_type.kinds:
+        return _read_features(Path(data), method, DataOptions(), progress)
+    return Dataset.read(data, progress=progress)
 
 
 def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
@@ -284,9 +295,9 @@ def _read(request: FitRequest, progress: Progress) -> Dataset:
             )
         given = get_method(request.method).modifier_type.of_given_records
         roles = Roles.of(request.suppress, request.preserve)
-        if given and request.reading.is_large(request.data):
-            return request.reading.open(request.data, roles.named, progress)
-        return request.reading.read(request.data, progress)
+        if given and request.reading.resolved(request.data).is_large(request.data):
+            return request.reading.stream(request.data, roles.named, progress)
+        return _read_features(request.data, request.method, request.reading, progress)
     media = open_as(request.data, [k for k in KINDS if k in kinds], **request.opening.given())
     require_kind(request.method, media.kind, str(request.data))
     how = request.reading
@@ -304,6 +315,20 @@ def _tell_size(table: Dataset, progress: Progress) -> None:
             f" memory: about {4 * table.x.nbytes / 2**30:.0f} GiB; release fewer rows at a time,"
             " or extract features of it"
         )
+
+
+def _read_features(path: Path, method: str, reading: DataOptions, progress: Progress) -> Dataset:
+    """Features, or a mixed table if the file has none and the method takes tables."""
+    found = reading.resolved(path)
+    if found.kind == "table" and "table" not in get_method(method).modifier_type.kinds:
+        if reading.features in open_source(path, delimiter=reading.delimiter).schema.names:
+            return reading.read(path, progress)  # one feature that is no list
+        raise UserError(
+            f"{path.name} has no features '{reading.features}', and method '{method}' cannot fit a"
+            " mixed table: withhold release does, or --method exact; or name numeric columns with"
+            " --features, e.g. --features 'f_*'"
+        )
+    return found.read(path, progress)
 
 
 def _earlier(

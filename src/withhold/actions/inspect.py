@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from withhold.actions.inspect_columns import ColumnTells, what_columns_tell
 from withhold.actions.request import DataOptions, Request
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
@@ -37,7 +38,11 @@ class AttributeFacts:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Attributes by name; the other columns, each with the reason why it is not a label."""
+    """Attributes by name; the other columns, each with the reason why it is not a label.
+
+    tells: for a mixed table, {suppressed attribute: what each other column says about it, the most
+    telling first}.
+    """
 
     name: str
     records: int
@@ -47,6 +52,8 @@ class Inspection:
     attributes: dict[str, AttributeFacts]
     no_labels: dict[str, str]
     feasibility: Feasibility
+    kind: Literal["features", "table"] = "features"
+    tells: dict[str, tuple[ColumnTells, ...]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values: attributes first, then the other columns."""
@@ -60,7 +67,13 @@ class Inspection:
 
 def inspect(request: InspectRequest, progress: Progress | None = None) -> Inspection:
     """Read the dataset, and check every column and the roles."""
-    dataset = request.reading.read(request.data, progress or Silent())
+    progress = progress or Silent()
+    if request.data.is_dir():
+        raise UserError(
+            f"{request.data} is a folder of media; inspect features of it: withhold extract"
+            f" {request.data} -o DATA.parquet"
+        )
+    dataset = request.reading.resolved(request.data).read(request.data, progress)
     roles = Roles((), ())
     if request.suppress or request.preserve:
         roles = Roles.of(request.suppress, request.preserve)
@@ -77,6 +90,8 @@ def inspect(request: InspectRequest, progress: Progress | None = None) -> Inspec
         labels,
         others,
         had,
+        "table" if dataset.tabular else "features",
+        what_columns_tell(dataset, roles.suppress, progress) if dataset.tabular else {},
     )
 
 

@@ -30,8 +30,8 @@ def whole_of(request: AuditRequest, of_later: bool, progress: Progress) -> Whole
     plain = reading.model_copy(
         update={"group": None, "exclude": (), "multilabel": {}, "test": None}
     )
-    original = reading.open(request.original, named, progress)
-    released = plain.open(release, (), progress)
+    original = reading.stream(request.original, named, progress)
+    released = plain.stream(release, (), progress)
     if original.layout.names != released.layout.names:
         return None
     return WholeRelease.of(

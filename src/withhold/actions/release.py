@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from withhold.certificate.release_file import certificate_path
 from withhold.core.errors import UserError
 from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
+from withhold.media.text_columns import with_texts
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_media, open_source
 from withhold.records.roles import Roles
@@ -75,25 +76,29 @@ def release(
     drop: Sequence[str] = (),
     keep_labels: bool = False,
     same_order: bool = False,
+    text: Literal["minilm"] | None = None,
     progress: Progress | None = None,
 ) -> ReleasedDataset:
     """The records that may leave, as a Dataset; `write(path)` writes them.
 
     `release("people.csv", suppress="sex")` fits method `exact` on these very records and releases
     them: `.certificate` says what is proved, and `.audit()` attacks them. The data is a file, a
-    frame, or a Dataset; files without features are mixed tables.
+    frame, or a Dataset; files without features are mixed tables. With `text="minilm"` the sentence
+    embedding of every free-text column NAME helps to choose the codes, and each row gets the mean
+    embedding of its code as NAME_embedding. The text itself never leaves.
 
     `release(bundle, data)` releases records with the Bundle of an earlier fit, or its folder. See
     `Bundle.release` for the other options.
     """
     if data is None:
         return _release_given(
-            bundle, Roles.of(suppress, preserve), config, seed, key, progress,
+            bundle, Roles.of(suppress, preserve), config, seed, key, text, progress,
             Wishes.of(keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order),
         )  # fmt: skip
-    if suppress or preserve or config:
+    if suppress or preserve or config or text:
         raise UserError(
-            "a bundle has its roles and settings already; leave out suppress, preserve and config"
+            "a bundle has its roles and settings already; leave out suppress, preserve, config and"
+            " text"
         )
     loaded = bundle if isinstance(bundle, Bundle) else load_bundle(bundle)
     return loaded.release(
@@ -113,6 +118,7 @@ def _release_given(
     config: dict[str, Any] | None,
     seed: int,
     key: bytes | str | Path | None,
+    text: Literal["minilm"] | None,
     progress: Progress | None,
     wishes: Wishes,
 ) -> ReleasedDataset:
@@ -121,12 +127,16 @@ def _release_given(
         raise UserError("give the records to release with the bundle: release(bundle, data)")
     apart = (*wishes.keep, *wishes.drop)
     if isinstance(data, Dataset):
+        if text is not None:
+            raise UserError("text is for a file or a frame; this is a Dataset already")
         original = replace(data, exclude=data.exclude | set(apart))
     elif isinstance(data, str | Path):
-        reading = DataOptions(exclude=apart).resolved(Path(data))
+        reading = DataOptions(exclude=apart, text=text).resolved(Path(data))
         original = reading.read(Path(data), progress or Silent())
     else:
-        original = Dataset.read(data, kind="table", exclude=apart, progress=progress)
+        source = open_source(data)
+        source = source if text is None else with_texts(source, text, progress)
+        original = Dataset.read(source, kind="table", exclude=apart, progress=progress)
     fitted = fit_bundle(
         original, roles, method="exact", config=config, seed=seed, key=key, progress=progress
     )

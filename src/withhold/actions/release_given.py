@@ -189,7 +189,7 @@ def _make(
     file = work / request.data.name
     written = release_features(
         bundle,
-        open_source(request.data, delimiter=reading.delimiter),
+        reading.open(request.data, progress),
         file,
         request.wishes,
         features=bundle.feature_spec,
@@ -246,8 +246,8 @@ def _both(
     plain = DataOptions(kind=reading.kind, delimiter=reading.delimiter, features=reading.features)
     if reading.is_large(request.data):
         whole = WholeRelease.of(
-            reading.open(request.data, bundle.roles.named, progress),
-            plain.open(file, (), progress),
+            reading.stream(request.data, bundle.roles.named, progress),
+            plain.stream(file, (), progress),
             bundle.roles.suppress,
             same_order=request.wishes.same_order,
             seed=request.seed,

@@ -8,9 +8,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from withhold.core.errors import UserError
 from withhold.core.progress import Progress
+from withhold.media.text_columns import open_with_texts
+from withhold.records.arrow_kinds import is_list
 from withhold.records.dataset import Dataset
-from withhold.records.readers import open_source
+from withhold.records.readers import Source, open_source
 from withhold.records.streamed import StreamedDataset, is_large
 
 
@@ -30,27 +33,51 @@ class DataOptions(Request):
     test: str | None = Field(None, description='records to hold out, e.g. "take>=30"')
     kind: Literal["features", "table"] = "features"
     delimiter: str | None = Field(None, description="of a CSV file; guessed by default")
+    text: Literal["minilm"] | None = Field(None, description="embeds the free text of a table")
 
     def resolved(self, path: Path) -> DataOptions:
         """The same with the kind of the file: without features it is a mixed table.
 
-        A file holds features if some were named, or if it has a column `x`.
+        A file holds features if some were named, or if it has a list column `x`.
         """
-        if self.features != "x" or self.kind == "table":
+        if {"features", "kind"} & self.model_fields_set:
             return self
         schema = open_source(path, delimiter=self.delimiter).schema
-        return self if "x" in schema.names else self.model_copy(update={"kind": "table"})
+        is_features = self.features in schema.names and is_list(schema.field(self.features).type)
+        return self if is_features else self.of_kind("table")
+
+    def of_kind(self, kind: Literal["features", "table"]) -> DataOptions:
+        """The same for a file of which the user said the kind."""
+        return self.model_copy(update={"kind": kind})
+
+    def open(self, path: Path, progress: Progress) -> Source:
+        """The file as a source of batches, with embeddings of its free text if they are wanted."""
+        if self.text is None:
+            return open_source(path, delimiter=self.delimiter)
+        return open_with_texts(path, self.text, delimiter=self.delimiter, progress=progress)
 
     def read(self, path: Path, progress: Progress) -> Dataset:
         """Read the dataset at `path`."""
         table = self.kind == "table"
+        if table and self.multilabel:
+            raise UserError("--multilabel is for features; a table has one value in each cell")
+        if self.text is not None and not table:
+            raise UserError(f"--text is for mixed tables, and {path.name} holds features")
+        if table:
+            data = Dataset.of_table(
+                self.open(path, progress),
+                path=path,
+                group=self.group,
+                exclude=self.exclude,
+                progress=progress,
+            )
+            return data if self.test is None else data.with_test_where(self.test)
         data = Dataset.read(
             path,
             features=self.features,
             group=self.group,
             exclude=self.exclude,
             multilabel=self.multilabel,
-            kind="table" if table else None,
             delimiter=self.delimiter,
             progress=progress,
         )
@@ -62,7 +89,7 @@ class DataOptions(Request):
             return False
         return is_large(path, self.features, delimiter=self.delimiter)
 
-    def open(self, path: Path, columns: Sequence[str], progress: Progress) -> StreamedDataset:
+    def stream(self, path: Path, columns: Sequence[str], progress: Progress) -> StreamedDataset:
         """The dataset at `path` with its features left in the file, and these columns in memory."""
         return StreamedDataset.open(
             path,

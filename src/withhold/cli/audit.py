@@ -118,7 +118,7 @@ def audit(
             AUDIT,
         ),
     ] = None,
-    features: Features = "x",
+    features: Features = None,
     release_features: Annotated[
         str | None, option("Feature columns of the release, if they differ from --features.", DATA)
     ] = None,

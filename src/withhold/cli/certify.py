@@ -62,7 +62,7 @@ def certify(
         output=output,
         confidence=confidence,
         features=features,
-        reading=reading("x", group, exclude, multilabel, test),
+        reading=reading(None, group, exclude, multilabel, test),
         key=key,
     )
     found = certified(request, choose_progress(quiet))

@@ -10,6 +10,7 @@ import typer
 from withhold.cli.help import DATA, METHOD, option
 from withhold.cli.options import (
     Data,
+    Delimiter,
     Exclude,
     Features,
     Group,
@@ -58,10 +59,11 @@ def compare(
         str | None,
         option("features or table; by default features if there is a column x.", DATA),
     ] = None,
-    features: Features = "x",
+    features: Features = None,
     group: Group = None,
     exclude: Exclude = None,
     multilabel: MultiLabel = None,
+    delimiter: Delimiter = None,
     test: Test = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -93,7 +95,7 @@ def compare(
             trials=trials,
             time_limit=time_limit,
             kind=_kind(kind),
-            reading=reading(features, group, exclude, multilabel, test),
+            reading=reading(features, group, exclude, multilabel, test, delimiter=delimiter),
         )
     except ValidationError as error:
         first = error.errors()[0]

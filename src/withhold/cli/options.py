@@ -27,9 +27,10 @@ DataOrMedia = Annotated[
     ),
 ]
 Features = Annotated[
-    str,
+    str | None,
     option(
-        'The list column with the features, or names and patterns of numeric columns ("f_*,age").',
+        "The list column with the features (default: x), or names and patterns of numeric columns"
+        ' ("f_*,age").',
         DATA,
     ),
 ]
@@ -41,6 +42,17 @@ MultiLabel = Annotated[
         "An attribute made of several binary columns, as NAME=COLUMN,COLUMN,…. Repeatable.",
         DATA,
         "--multilabel",
+    ),
+]
+Delimiter = Annotated[
+    str | None, option("What separates the fields of a CSV file (default: guessed).", DATA)
+]
+Text = Annotated[
+    str | None,
+    option(
+        "Model for free text of a table (minilm): its embedding joins the columns; without it, free"
+        " text is left out.",
+        DATA,
     ),
 ]
 Suppress = Annotated[str, option("Attributes to suppress, comma-separated.", ROLES)]
@@ -94,22 +106,32 @@ def choose_progress(quiet: bool) -> Progress:
     return Bars() if sys.stderr.isatty() else Lines()
 
 
+def text_model(name: str | None) -> dict[str, Any]:
+    """What --text says, for `DataOptions`."""
+    if name not in (None, "minilm"):
+        raise UserError(f"--text '{name}' is no model for text in tables; use minilm")
+    return {} if name is None else {"text": name}
+
+
 def reading(
-    features: str = "x",
+    features: str | None = None,
     group: str | None = None,
     exclude: str | None = None,
     multilabel: list[str] | None = None,
     test: str | None = None,
+    delimiter: str | None = None,
 ) -> DataOptions:
     """The options of the command line for reading a dataset, as `DataOptions`."""
     from withhold.actions.request import DataOptions
 
+    named: dict[str, Any] = {} if features is None else {"features": features}
     return DataOptions(
-        features=features,
+        **named,
         group=group,
         exclude=tuple(c.strip() for c in (exclude or "").split(",") if c.strip()),
         multilabel=_multilabel(multilabel),
         test=test,
+        delimiter=delimiter,
     )
 
 

@@ -11,6 +11,7 @@ import typer
 from withhold.cli.help import DATA, METHOD, PROOF, RELEASE, option
 from withhold.cli.options import (
     Data,
+    Delimiter,
     Group,
     Json,
     Key,
@@ -18,9 +19,11 @@ from withhold.cli.options import (
     Quiet,
     Seed,
     Suppress,
+    Text,
     choose_progress,
     print_json,
     settings_by_name,
+    text_model,
 )
 from withhold.cli.released import tell_columns
 from withhold.core.terminal import wrapped
@@ -66,9 +69,8 @@ def release(
         ),
     ] = None,
     group: Group = None,
-    delimiter: Annotated[
-        str | None, option("What separates the fields of a CSV file (default: guessed).", DATA)
-    ] = None,
+    delimiter: Delimiter = None,
+    text: Text = None,
     settings: Annotated[
         list[str] | None,
         option("A setting of method exact, as NAME=VALUE. Repeatable.", METHOD, "--set"),
@@ -99,7 +101,7 @@ def release(
     from withhold.actions.request import DataOptions
     from withhold.release.policy import Wishes
 
-    reading: dict[str, Any] = {"group": group, "delimiter": delimiter}
+    reading: dict[str, Any] = {"group": group, "delimiter": delimiter, **text_model(text)}
     if features is not None:
         reading["features"] = features
     made = release_given(

@@ -28,6 +28,19 @@ def as_csv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes
     return text.getvalue().encode(errors="replace")
 
 
+def split_names(text: str) -> list[str]:
+    """Names that are separated by commas; a name with a comma in it stands in double quotes.
+
+    >>> split_names('age, "sex, as told"')
+    ['age', 'sex, as told']
+    """
+    try:
+        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error:  # a quote that is no quotation, as in 5" disks
+        rows = [text.split(",")]
+    return [name.strip() for name in (rows[0] if rows else []) if name.strip()]
+
+
 def as_cell(text: str) -> str:
     """Text as a cell that no spreadsheet runs.
 

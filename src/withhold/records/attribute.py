@@ -71,7 +71,10 @@ class Attribute:
         """Refuse an attribute that cannot be learned: no labels, one class, or too many classes."""
         labelled = int(self.known.sum())
         if labelled == 0:
-            raise UserError(f"attribute '{self.name}' of {where} is null in every record")
+            raise UserError(
+                f"attribute '{self.name}' of {where} is null in every record: there is nothing to"
+                " infer; name another attribute"
+            )
         if self.multilabel:
             both = (self.codes == 0).any(axis=0) & (self.codes == 1).any(axis=0)
             if not both.any():
@@ -90,7 +93,7 @@ class Attribute:
         if used * 2 > labelled:
             raise UserError(
                 f"attribute '{self.name}' of {where} has {used:,} classes in {labelled:,} labelled"
-                " records, fewer than two records per class; bin it into classes, or leave it out"
+                f" records, fewer than two records per class; {how_to_bin(self.name, self.classes)}"
             )
 
 
@@ -108,7 +111,7 @@ def encode(name: str, column: pa.ChunkedArray | pa.Array, where: str) -> Attribu
             distinct = pc.count_distinct(whole).as_py()
             raise UserError(
                 f"attribute '{name}' of {where} is a column of fractions ({distinct:,} different"
-                " values), not a label; bin it into classes, or leave it out"
+                f" values), not a label; {how_to_bin(name, ('0',))}"
             )
         column = whole
     elif pa.types.is_null(kind):
@@ -132,6 +135,18 @@ def encode(name: str, column: pa.ChunkedArray | pa.Array, where: str) -> Attribu
         tuple(str(v) for v in values.to_pylist()),
         codes.to_numpy().astype(np.int64),
     )
+
+
+def how_to_bin(name: str, classes: Sequence[str]) -> str:
+    """The way out for an attribute with too many values: numbers can be cut into ranges."""
+    if not all(_is_number(one) for one in classes[:20]):
+        return "bin it into classes, or leave it out"
+    how = f"df[{name!r}] = pd.qcut(df[{name!r}], 5).astype(str)"
+    return f"bin it into classes, or leave it out (five classes in pandas: {how})"
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).removeprefix("-").isdigit()
 
 
 def gather(name: str, columns: dict[str, pa.ChunkedArray], where: str) -> Attribute:

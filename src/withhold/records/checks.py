@@ -25,6 +25,9 @@ def no_attribute(name: str, data: Dataset) -> UserError:
         )
     known = data.attribute_names
     hint = did_you_mean(name, known) or f" (it has: {listing(known)})"
+    comma = next((c for c in known if "," in c and c.startswith(name)), None)
+    if comma is not None:
+        hint = f"; put a name with a comma in double quotes: '\"{comma}\"'"
     return UserError(f"attribute '{name}' is not in {data.name}{hint}")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from withhold.core.errors import UserError
+from withhold.core.lists import split_names
 from withhold.records.checks import no_attribute
 
 if TYPE_CHECKING:
@@ -57,5 +58,5 @@ class Roles:
 
 def _names(names: Iterable[str] | str) -> tuple[str, ...]:
     if isinstance(names, str):
-        names = names.split(",")
+        names = split_names(names)
     return tuple(dict.fromkeys(n.strip() for n in names if n.strip()))

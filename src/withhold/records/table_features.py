@@ -14,8 +14,10 @@ from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset
 from withhold.records.readers import FeatureLayout
 from withhold.records.splits import SPLIT
+from withhold.records.table_notes import table_notes
 from withhold.records.tables import RECORD, bare_table
 from withhold.records.tabular import TableColumns, TableEncoder, describe_columns
+from withhold.records.tabular.vector_features import is_vectors
 
 _STEP = 65_536  # rows encoded at once
 AS_RELEASED = " (as released)"
@@ -41,8 +43,8 @@ def encode_table(
             f"{dataset.name} has no column to release besides those that are suppressed or dropped;"
             " give a table with more columns"
         )
-    for name, why in columns.dropped.items():
-        (progress or Silent()).say(f"column '{name}' of {dataset.name} is left out: {why}")
+    for note in table_notes(dataset, columns, leave_out):
+        (progress or Silent()).say(note)
     encoder = TableEncoder.fit(dataset.table, columns)
     if encoder.width == 0:
         raise UserError(
@@ -133,14 +135,24 @@ def _same_kinds(original: Dataset, release: Dataset, shared: list[str]) -> Table
         c
         for c in found.columns
         if release.table[c.name].type == original.table[c.name].type
+        or _both_vectors(release.table[c.name].type, original.table[c.name].type)
         or pa.types.is_null(release.table[c.name].type)
     )
     return TableColumns(keep, found.dropped)
 
 
+def _both_vectors(one: pa.DataType, two: pa.DataType) -> bool:
+    # JSON Lines has numbers of one width only.
+    return is_vectors(one) and is_vectors(two) and bool(one.list_size == two.list_size)
+
+
 def _plain(table: pa.Table) -> pa.Table:
     """The table without dictionary types: tables of different dictionaries can then be joined."""
-    columns = [
-        c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table.columns
-    ]
+    columns = []
+    for c in table.columns:
+        if pa.types.is_dictionary(c.type):
+            c = c.cast(c.type.value_type)
+        elif is_vectors(c.type):
+            c = c.cast(pa.list_(pa.float32(), c.type.list_size))
+        columns.append(c)
     return pa.table(columns, names=table.column_names)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean
+from withhold.core.lists import split_names
 from withhold.records.attribute import Attribute, encode, gather
 from withhold.records.columns.measure_columns import (
     Measured,
@@ -106,7 +107,9 @@ class Subject:
     table: a sample of the other columns; x: (m, d) the original features of the first m records
     of the sample; code: (m,) their released codes, if the method has codes; harmless: columns that
     revealed nothing in the fit, with their kinds and digests of their values under `key`; tells:
-    columns that revealed an attribute in the fit, with the accuracy.
+    columns that revealed an attribute in the fit, with the accuracy; only_made: whether no other
+    column may leave unless it is named in `keep`, as for a mixed table: what has no features there
+    is an id or a person's own words.
     """
 
     name: str
@@ -123,6 +126,7 @@ class Subject:
     harmless: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tells: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     key: bytes = b""
+    only_made: bool = False
 
 
 def decide(subject: Subject, wishes: Wishes) -> Decision:
@@ -155,6 +159,9 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
         if lone and said.leaves and said.rule in ("harmless", "fitted"):
             why = f"could not be checked: no class of '{lone[0]}' has two records here"
             said = ColumnDecision(name, False, "unchecked", why)
+        if subject.only_made and said.leaves and said.rule in ("harmless", "fitted"):
+            why = "an id, free text, or values that cannot be made for a row; --keep overrides"
+            said = ColumnDecision(name, False, "structure", why)
         if name in found and said.rule != "copy":
             continue  # kept by name
         found[name] = said
@@ -285,5 +292,4 @@ def _unlike_the_fit(name: str, subject: Subject) -> str | None:
 
 def _names(given: Sequence[str] | str) -> tuple[str, ...]:
     pieces = [given] if isinstance(given, str) else given
-    found = [name.strip() for piece in pieces for name in piece.split(",")]
-    return tuple(dict.fromkeys(name for name in found if name))
+    return tuple(dict.fromkeys(name for piece in pieces for name in split_names(piece)))

@@ -53,6 +53,7 @@ def subject_of(
         harmless=bundle.input.get("harmless", {}),
         tells=bundle.tells,
         key=bundle.modifier.key,
+        only_made=bundle.kind == "table",
     )
 
 

@@ -96,7 +96,7 @@ def test_a_ragged_row_late_in_gzip(tmp_path, monkeypatch):
     monkeypatch.setattr(csv, "_BLOCK_BYTES", 1000)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1000 + b"3\n"))
-    with pytest.raises(UserError, match="line 1002 has 1 fields where the header has 2"):
+    with pytest.raises(UserError, match="line 1002 has 1 field where the header has 2"):
         open_source(path)
 
 
@@ -151,7 +151,7 @@ def test_fields_may_be_separated_by_other_signs(tmp_path, sign):
 
 def test_a_ragged_row_names_the_guessed_delimiter_and_the_way_out(tmp_path):
     message = said(tmp_path, "a;b\n1;2;3\n")
-    assert "if fields are not separated by semicolons, say which, e.g. delimiter=','" in message
+    assert "if fields are not separated by semicolons, say which: --delimiter ','" in message
     path = tmp_path / "t.csv"
     with pytest.raises(UserError, match=r"in quotes$"):
         open_source(path, delimiter=";")  # nothing was guessed

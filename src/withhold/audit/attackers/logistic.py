@@ -106,6 +106,7 @@ def fit_linear(
             model.classes_ = start.classes_
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "The number of unique classes")
             model.fit(features, codes)
         found = _full(model, present, len(attribute.classes), log_shares(attribute))
         spent = _cross_entropy(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -158,4 +159,7 @@ def _boost(
         n_iter_no_change=patience,
         random_state=seed % 2**31,
     )
-    return model.fit(x, codes, X_val=x_val, y_val=codes_val) if stop else model.fit(x, codes)
+    with warnings.catch_warnings():
+        # An attribute of many classes may have more of them than half of the records.
+        warnings.filterwarnings("ignore", "The number of unique classes")
+        return model.fit(x, codes, X_val=x_val, y_val=codes_val) if stop else model.fit(x, codes)

@@ -6,6 +6,7 @@ test are row numbers, y: (len(train),) the classes of the training rows, and p s
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -59,7 +60,9 @@ def boosted_trees(
         random_state=0,
     )
     p = np.zeros((len(test), classes))
-    p[:, present] = model.fit(x[train], y).predict_proba(x[test])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")
+        p[:, present] = model.fit(x[train], y).predict_proba(x[test])
     return p
 
 

@@ -6,6 +6,7 @@ import csv
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -14,18 +15,29 @@ from withhold.records.readers.text_file import open_text
 _MOST = 2**20  # characters of a line that are looked at
 
 
-def ragged_line(path: Path, delimiter: str) -> tuple[int, int, int] | None:
-    """The first line with other than the header's number of fields: line, fields, header's fields.
+@dataclass(frozen=True)
+class RaggedRecord:
+    """A record with `fields` fields, where the header has `width`; its first and last line."""
+
+    line: int
+    last: int
+    fields: int
+    width: int
+
+
+def ragged_record(path: Path, delimiter: str) -> RaggedRecord | None:
+    """The first record with other than the header's number of fields.
 
     None if it is not found: the csv module has its own limits.
     """
-    width = 0
+    width = before = 0
     with suppress(csv.Error, OSError, EOFError, zlib.error), open_text(path) as file:
         reader = csv.reader(_lines(file), delimiter=delimiter)
         for row in reader:
             width = width or len(row)
             if row and len(row) != width:
-                return reader.line_num, len(row), width
+                return RaggedRecord(before + 1, reader.line_num, len(row), width)
+            before = reader.line_num
     return None
 
 

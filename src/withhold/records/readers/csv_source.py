@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from withhold.core.errors import UserError
-from withhold.records.readers.csv_faults import endless_line, ragged_line
+from withhold.records.readers.csv_faults import endless_line, ragged_record
 from withhold.records.readers.delimiter import (
     checked_delimiter,
     delimiter_words,
@@ -96,6 +96,17 @@ class CsvSource(Source):
             tabs = is_tsv and b"\t" in line
             self.delimiter = "\t" if tabs else guess_delimiter(sample, whole=whole, name=self.name)
         check_width(self.name, 1 + line.count(self.delimiter.encode()))
+        if not self._guess and self.delimiter.encode() not in line:
+            self._refuse_delimiter(line.decode("utf-8-sig", "replace").strip())
+
+    def _refuse_delimiter(self, header: str) -> None:
+        """Refuse a delimiter of the user's that is not in the header, where another one is."""
+        other = max(",;\t|", key=header.count)
+        if other in header:
+            raise UserError(
+                f"{self.name} has no {delimiter_words(self.delimiter)} in its header, and"
+                f" {delimiter_words(other)} instead; {set_delimiter(other)}"
+            )
 
     def _parse(
         self, types: dict[str, pa.DataType], columns: Sequence[str]
@@ -143,11 +154,15 @@ class CsvSource(Source):
         way_out = f"put fields that contain {words} in quotes"
         if self._guess:
             way_out += f"; if fields are not separated by {words}, {set_delimiter(other)}"
-        found = ragged_line(self.path, self.delimiter)
+        found = ragged_record(self.path, self.delimiter)
         if found is None:
             return f"has rows with more or fewer fields than the header; {way_out}"
-        line, fields, width = found
-        return f"line {line} has {fields} fields where the header has {width}; {way_out}"
+        where, has = f"line {found.line}", "has"
+        if found.last > found.line:
+            where, has = f"lines {found.line} to {found.last}", "are one row of"
+            way_out = f"is a quote left open on line {found.line}?"
+        fields = f"{found.fields} field{'' if found.fields == 1 else 's'}"
+        return f"{where} {has} {fields} where the header has {found.width}; {way_out}"
 
 
 def _widened(kind: pa.DataType | None, column: pa.Array) -> pa.DataType | None:

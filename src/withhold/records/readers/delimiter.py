@@ -65,7 +65,7 @@ def guess_delimiter(sample: str, *, whole: bool, name: str) -> str:
 
 def set_delimiter(example: str) -> str:
     """The way out of a wrong guess, for messages."""
-    return f"say which, e.g. delimiter={example!r}"
+    return f"say which: --delimiter {example!r} (delimiter={example!r} in Python)"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from withhold.records.arrow_kinds import is_text
 from withhold.records.tabular.column_values import value_type, whole_numbers
 from withhold.records.tabular.table_column import Kind, TableColumn, TableColumns, Value
 from withhold.records.tabular.text_dates import date_layout, layout_step, parse_dates
+from withhold.records.tabular.vector_features import is_vectors, vectors
 
 MOST_PARSE = 0.9  # above this share of dates (or numbers), the other values are mistakes
 MOSTLY_DISTINCT = 0.9  # distinct values per record, from which text is an identifier
@@ -83,6 +84,10 @@ def _described(
             f"column '{place.column}' of {place.table} mixes types ({kind}); give it one type or"
             " leave out the column"
         )
+    if is_vectors(kind):
+        lost = np.isnan(vectors(column))[:, 0]
+        found: Kind = "constant" if lost.all() else "vector"
+        return TableColumn(place.column, found, kind, missing=float(lost.sum()) / max(len(lost), 1))
     _refuse_unsupported(kind)
     gone = _plain(column).is_null(nan_is_null=True)
     missing = float(pc.mean(gone.cast(pa.float64())).as_py() or 0.0)
@@ -138,12 +143,24 @@ def _dictionary_ranks(column: pa.ChunkedArray) -> dict[Any, int]:
     return ranks
 
 
+def is_free_text(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds long texts that seldom repeat."""
+    return is_text(value_type(column.type)) and _is_free_text(*_counted(column))
+
+
+def _is_free_text(values: pa.Array, counts: npt.NDArray[np.int64]) -> bool:
+    records, distinct = int(counts.sum()), len(values)
+    if distinct < 2:
+        return False
+    lengths = pc.utf8_length(values).to_numpy(zero_copy_only=False)
+    return float(lengths @ counts) / records >= LONG_TEXT and distinct > records / 2
+
+
 def _refuse_text(values: pa.Array, counts: npt.NDArray[np.int64]) -> None:
     records, distinct = int(counts.sum()), len(values)
     if distinct == 1:
         return
-    lengths = pc.utf8_length(values).to_numpy(zero_copy_only=False)
-    if float(lengths @ counts) / records >= LONG_TEXT and distinct > records / 2:
+    if _is_free_text(values, counts):
         raise _NotEncodedError("free text: long values that seldom repeat")
     if distinct > MOSTLY_DISTINCT * records:
         raise _NotEncodedError(f"identifier: {distinct} different values in {records} records")

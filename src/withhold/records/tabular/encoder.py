@@ -13,8 +13,9 @@ from withhold.records.tabular.category_features import CategoryFeatures
 from withhold.records.tabular.column_values import MISSING, floats, places
 from withhold.records.tabular.number_features import NumberFeatures
 from withhold.records.tabular.table_column import TableColumn, TableColumns
+from withhold.records.tabular.vector_features import VectorFeatures, vectors
 
-Features = NumberFeatures | CategoryFeatures
+Features = NumberFeatures | CategoryFeatures | VectorFeatures
 VERSION = 1
 
 
@@ -59,13 +60,25 @@ class TableEncoder:
                 continue
             block = out[:, blocks[column.name]]
             there = column.name in table.column_names
-            if isinstance(features, NumberFeatures):
+            if isinstance(features, VectorFeatures):
+                lost = np.full((table.num_rows, features.width), np.nan, np.float32)
+                features.encode(vectors(table[column.name]) if there else lost, block)
+            elif isinstance(features, NumberFeatures):
                 gone = np.full(table.num_rows, np.nan)
                 features.encode(_numbers(table[column.name], column) if there else gone, block)
             else:
                 none = np.full(table.num_rows, MISSING)
                 features.encode(places(table[column.name], column) if there else none, block)
         return out
+
+    def vectors_of(self, z: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[np.float32]]:
+        """The vectors (n, d) of each column of vectors, from features z (n, width)."""
+        blocks = self.blocks
+        return {
+            column.name: features.decode(z[:, blocks[column.name]])
+            for column, features in zip(self.columns, self.features, strict=True)
+            if isinstance(features, VectorFeatures)
+        }
 
     def to_json(self) -> str:
         """The encoder as JSON."""
@@ -84,7 +97,7 @@ class TableEncoder:
         columns, features = [], []
         for each in told["columns"]:
             column = TableColumn.from_json(each["column"])
-            kind = NumberFeatures if _is_number(column) else CategoryFeatures
+            kind = _kind(column)
             columns.append(column)
             features.append(None if each["features"] is None else kind.from_json(each["features"]))
         return cls(tuple(columns), tuple(features))
@@ -95,9 +108,17 @@ def _is_number(column: TableColumn) -> bool:
     return column.values is None or column.kind == "boolean"
 
 
+def _kind(column: TableColumn) -> type[Features]:
+    if column.kind == "vector":
+        return VectorFeatures
+    return NumberFeatures if _is_number(column) else CategoryFeatures
+
+
 def _fit(column: pa.ChunkedArray, about: TableColumn) -> Features | None:
     if about.kind == "constant":
         return None
+    if about.kind == "vector":
+        return VectorFeatures.fit(vectors(column))
     if _is_number(about):
         return NumberFeatures.fit(_numbers(column, about))
     return CategoryFeatures.fit(places(column, about), values=len(about.values or ()))

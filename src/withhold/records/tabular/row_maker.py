@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ from withhold.records.tabular.column_values import (
 )
 from withhold.records.tabular.raked_shares import raked
 from withhold.records.tabular.table_column import TableColumn, TableColumns
+from withhold.records.tabular.vector_features import from_vectors
+from withhold.records.tabular.vector_features import vectors as vectors_in
 
 Ints = npt.NDArray[np.int64]
 VERSION = 1
@@ -47,6 +49,7 @@ class RowMaker:
     shares: tuple[ColumnShares, ...]
     own: npt.NDArray[np.bool_]  # (number,): codes of at least `least` people; others: whole table
     least: int
+    vectors: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)  # of each code
 
     @classmethod
     def of(
@@ -59,10 +62,13 @@ class RowMaker:
         people: Ints,
         least: int,
         contrast: float = 1.0,
+        vectors: Mapping[str, npt.NDArray[np.float32]] | None = None,
     ) -> RowMaker:
         """Count the values of each code. codes: (n,) in 0..number-1; people: (n,), any integers.
 
         contrast: above 1, values that many members hold are drawn more often; see `raked_shares`.
+        vectors: (number, d) for each column of vectors, the one that the code releases. It must be
+        a mean over many people that no single person can move far.
         """
         if len(codes) != table.num_rows or len(people) != table.num_rows:
             raise ValueError("codes and people must have one entry per row of the table")
@@ -73,7 +79,11 @@ class RowMaker:
         members = Members(codes.astype(np.int64), same, number, least)
         own = members.holding(members.codes, np.arange(len(codes)), values=number) >= least
         made = [_shares(table[c.name], c, members, contrast) for c in columns.columns]
-        return cls(tuple(c for c, _ in made), tuple(s for _, s in made), own, least)
+        columns_, shares = tuple(c for c, _ in made), tuple(s for _, s in made)
+        wanted = [c.name for c in columns_ if c.kind == "vector"]
+        if any(len((vectors or {}).get(name, ())) != number for name in wanted):
+            raise ValueError("every column of vectors needs one vector for each code")
+        return cls(columns_, shares, own, least, dict(vectors or {}))
 
     @property
     def schema(self) -> pa.Schema:
@@ -97,7 +107,11 @@ class RowMaker:
             ordered = source[block][order]
             for i, (column, shares) in enumerate(zip(self.columns, self.shares, strict=True)):
                 drawn = shares.draw(ordered, uniforms[block, i][order])[back]
-                made[i].append(_arrow(drawn, column))
+                if column.kind == "vector":
+                    own = self.vectors[column.name][codes[block]]
+                    made[i].append(from_vectors(own, np.isnan(drawn), column.type))
+                else:
+                    made[i].append(_arrow(drawn, column))
         arrays = [pa.chunked_array(m, c.type) for m, c in zip(made, self.columns, strict=True)]
         return pa.table(arrays, schema=self.schema)
 
@@ -106,6 +120,8 @@ class RowMaker:
         arrays: dict[str, npt.NDArray[Any]] = {"own": self.own}
         for i, shares in enumerate(self.shares):
             arrays |= {f"{part}_{i}": getattr(shares, part) for part in _PARTS}
+        names = [c.name for c in self.columns]
+        arrays |= {f"vectors_{names.index(n)}": v for n, v in self.vectors.items()}
         told = {
             "version": VERSION,
             "least": self.least,
@@ -123,7 +139,8 @@ class RowMaker:
         shares = tuple(
             ColumnShares(*(arrays[f"{part}_{i}"] for part in _PARTS)) for i in range(len(columns))
         )
-        return cls(columns, shares, arrays["own"], int(told["least"]))
+        own = {c.name: arrays[f"vectors_{i}"] for i, c in enumerate(columns) if c.kind == "vector"}
+        return cls(columns, shares, arrays["own"], int(told["least"]), own)
 
 
 def _shares(
@@ -132,6 +149,11 @@ def _shares(
     """The distributions of a column, and the column without the values that may not leave."""
     if about.is_empty:
         return about, shares_of_numbers(np.full(len(column), np.nan), members)
+    if about.kind == "vector":  # whether it is missing; the vector itself belongs to the code
+        here = np.where(np.isnan(vectors_in(column)).any(axis=1), MISSING, 0).astype(np.int64)
+        rows = np.flatnonzero(here == 0)
+        enough = members.holding(here[rows], rows, values=1) >= members.least
+        return about, shares_of_values(here, members, allowed=enough)
     if about.values is None:
         return about, _sharper(shares_of_numbers(units(column, about), members), members, contrast)
     place = places(column, about)

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 import pyarrow as pa
 
-Kind = Literal["number", "integer", "boolean", "category", "date", "constant"]
+Kind = Literal["number", "integer", "boolean", "category", "date", "vector", "constant"]
 Value = str | int | float | bool
 
 
@@ -20,7 +20,7 @@ class TableColumn:
     Columns with `values` are handled value by value. All others are numbers: `low`, `high` and
     `step` are in the unit in which Arrow stores the column (a date32 in days, for example). Dates
     in text have a `layout` and are numbers in seconds since 1970. A column without any value has
-    neither `values` nor `low`.
+    neither `values` nor `low`. Vectors (fixed-size lists of numbers) have none of these.
     """
 
     name: str
@@ -37,7 +37,7 @@ class TableColumn:
     @property
     def is_empty(self) -> bool:
         """Whether no record has a value."""
-        return self.values is None and self.low is None
+        return self.values is None and self.low is None and self.kind != "vector"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the Arrow type as base64 of its IPC schema message."""

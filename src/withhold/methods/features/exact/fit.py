@@ -12,7 +12,7 @@ from withhold.core.progress import Progress
 from withhold.learn.journal import Journal
 from withhold.learn.training import tensor_digest
 from withhold.methods.channel import IntArray
-from withhold.methods.features.codebook.assemble import people_behind, people_of
+from withhold.methods.features.codebook.assemble import people_behind
 from withhold.methods.features.codebook.cells import Classes, cells_of, joint_classes
 from withhold.methods.features.codebook.learner import FEWEST, Task
 from withhold.methods.features.codebook.robust import robust_means
@@ -21,7 +21,10 @@ from withhold.methods.features.exact.candidates import Candidate, candidate
 from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
+from withhold.methods.features.exact.merged_classes import refuse_merged
 from withhold.methods.features.exact.modifier import ExactModifier, ExactPlan
+from withhold.methods.features.exact.people import people_in
+from withhold.methods.features.exact.preserved_values import refuse_rare_values, with_every_value
 from withhold.methods.features.exact.streamed_means import streamed_means
 from withhold.methods.features.exact.table_rows import TableRows
 from withhold.methods.registry import method
@@ -76,14 +79,23 @@ class _Cases:
                     f"{count:,} records have no label of '{name}': they are a class of their own"
                 )
         if self.classes.merged:
+            refuse_merged(self.classes, len(dataset), hidden, smallest=config.smallest)
             progress.say(
                 f"warning: {self.classes.merged:,} joint classes of {', '.join(roles.suppress)}"
                 f" with fewer than {config.smallest} records are merged: their"
                 f" {self.classes.in_merged:,} records are hidden among the others, but not from"
                 " each other (setting smallest)"
             )
+        self.people = people_in(dataset, roles, config.least, progress)
         self.values, self.u = joint_names(
             [dataset.attribute(n) for n in roles.preserve], len(dataset)
+        )
+        refuse_rare_values(
+            self.values,
+            self.u,
+            self.people,
+            least=config.least,
+            attributes=roles.preserve,
         )
         self.s = self.classes.codes
         pairs, cell = np.unique(self.s * len(self.values) + self.u, return_inverse=True)
@@ -94,7 +106,6 @@ class _Cases:
         self.class_of_cell = pairs // len(self.values)
         quoted = ", ".join(f"'{n}'" for n in roles.suppress)
         self.numbers = code_numbers(self.classes, self.u, config, quoted, progress)
-        self.people = people_of(dataset)
         self.everything: AllRecords | None = None  # where the features are not in memory
         if isinstance(dataset, StreamedDataset):
             self.everything = AllRecords(dataset, self.cell, self.class_of_cell)
@@ -142,6 +153,7 @@ def _enough_people(
     kept = scored.expected(torch.from_numpy(cases.u)) >= 2 * config.least
     if int(kept.sum()) < 2:
         kept = torch.ones(len(scored.reader), dtype=torch.bool)
+    kept = with_every_value(kept, scored.log_shares)
     potentials: torch.Tensor | None = None
     labels = {n: data.attribute(n) for n in cases.roles.named}
     for attempt in range(_TRIES + 1):
@@ -187,6 +199,7 @@ def _enough_people(
         enough &= behind >= config.least * (1 + attempt / 2)
         places = kept.nonzero()[:, 0]
         kept[places[~torch.from_numpy(enough)]] = False
+        kept = with_every_value(kept, scored.log_shares)
         if int(kept.sum()) < 2:
             break
     raise UserError(
@@ -220,6 +233,7 @@ def _placed(
                 people=people,
                 least=config.least,
                 contrast=config.contrast,
+                vectors=dataset.encoder.vectors_of(codes),
             )
             bar.advance()
         rows = TableRows(dataset.encoder, maker)
