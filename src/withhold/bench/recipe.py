@@ -84,7 +84,8 @@ class Recipe(BaseModel):
         "full", description="attackers of `certified`: all of them, or trees and a network"
     )
     extractors: tuple[Extracted, ...] = Field(
-        (), description="of `kind: media`; of `kind: table` one, if its data are media"
+        (),
+        description="of `kind: media`; of `kind: table` and `exact` one, if their data are media",
     )
     most: int | None = Field(None, ge=1, description="media to take, of `kind: media`")
     pixels: PixelSettings = Field(PixelSettings(), description="of `kind: pixels`")
@@ -113,8 +114,8 @@ class Recipe(BaseModel):
             of_media or self.kind in ("table", "audits", "certified", "exact", "tradeoff", "pixels")
         ) and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
-        if self.kind == "table" and len(self.extractors) > 1:
-            raise ValueError("a table has one extractor; `kind: media` takes several")
+        if self.kind in ("table", "exact") and len(self.extractors) > 1:
+            raise ValueError(f"`kind: {self.kind}` has one extractor; `kind: media` takes several")
         for row in self.rows:
             if row.folder and self.kind != "media":
                 raise ValueError(f"row '{row.label}': a folder of images needs `kind: media`")
