@@ -68,8 +68,8 @@ class Recipe(BaseModel):
     name: str = ""
     title: str
     kind: Literal[
-        "table", "audits", "certified", "exact", "tradeoff", "external", "power", "release-leaks",
-        "soundness", "elimination", "equal-proof", "speed",
+        "table", "table-rivals", "audits", "certified", "exact", "tradeoff", "external", "power",
+        "release-leaks", "soundness", "elimination", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "media", "media-speed", "pixels",
         "pixel-speed",
     ] = "table"  # fmt: skip
@@ -92,6 +92,8 @@ class Recipe(BaseModel):
     data_settings: dict[str, Any] = Field(
         default_factory=dict, description="of a media set that has some, such as `drawn-faces`"
     )
+    task: str = Field("", description="of `kind: table-rivals`: the label that is learned")
+    test_data: str = Field("", description="of `kind: table-rivals`: originals to test it on")
     paper_title: str = Field("", description="where the paper's figures are from")
 
     def with_seeds(self, text: str) -> Recipe:
@@ -110,8 +112,12 @@ class Recipe(BaseModel):
         of_media = self.kind in ("media", "equal-proof")
         if of_media and not self.extractors:
             lacking.append("extractors")
+        if self.kind == "table-rivals":
+            lacking += [n for n in ("suppress", "task", "test_data") if not getattr(self, n)]
         if (
-            of_media or self.kind in ("table", "audits", "certified", "exact", "tradeoff", "pixels")
+            of_media
+            or self.kind
+            in ("table", "table-rivals", "audits", "certified", "exact", "tradeoff", "pixels")
         ) and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
         if self.kind in ("table", "exact") and len(self.extractors) > 1:

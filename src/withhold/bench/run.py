@@ -18,6 +18,7 @@ KINDS = {
     "external": ("audits", "run_audits"),
     "certified": ("certified_releases", "run_certified"),
     "exact": ("exact_releases", "run_exact"),
+    "table-rivals": ("table_rivals", "run_table_rivals"),
     "tradeoff": ("tradeoff", "run_tradeoff"),
     "power": ("audit_power", "measure_power"),
     "release-leaks": ("release_leaks", "measure_release_leaks"),
