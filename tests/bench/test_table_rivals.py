@@ -29,9 +29,9 @@ task: income
 measure: [sex, job]
 config: {codes: 12}
 rows:
-  - {label: original, method: identity}
-  - {label: dropped, method: drop}
-  - {label: exact, method: exact}
+  - {label: original, suppress: sex, tool: identity}
+  - {label: dropped, suppress: sex, tool: drop}
+  - {label: exact, suppress: sex, tool: exact}
 """
 
 
@@ -135,7 +135,7 @@ def test_what_is_missing_is_named(
     monkeypatch.setitem(sys.modules, "sdmetrics.reports.single_table", None)
     with pytest.raises(UserError, match="sdmetrics"):
         table_rivals.table_quality(case.data.table, case.data.table)
-    with pytest.raises(UserError, match="'lace'.*leace"):
+    with pytest.raises(UserError, match=r"'lace'.*leace"):
         release_table(case, "lace", seed=0)
     (tmp_path / "bad.yaml").write_text(TEXT.replace("task: income\n", ""))
     with pytest.raises(UserError, match="'task'"):

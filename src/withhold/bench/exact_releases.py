@@ -87,13 +87,13 @@ class ExactResult(RecipeResult):
 
 def run_exact(recipe: Recipe, output: Path, *, progress: Progress) -> ExactResult:
     """Release every row with every seed, or resume after an interruption."""
-    data = _given(recipe, output, progress)
+    data = given_records(recipe, output, progress)
     make = partial(_row, recipe, data=data, progress=progress)
     rows = cached_rows(recipe, output, data.digest(), ExactRow, make)
     return ExactResult(recipe, rows).write(output)
 
 
-def _given(recipe: Recipe, output: Path, progress: Progress) -> Dataset:
+def given_records(recipe: Recipe, output: Path, progress: Progress) -> Dataset:
     """The records to release: a whole media set, or the training part of a dataset with a split."""
     if recipe.extractors:
         file = media_of(recipe, output / "media")

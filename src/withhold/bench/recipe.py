@@ -12,6 +12,12 @@ import withhold
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.settings import read_settings
 
+# Kinds whose recipe names data, rows and what is measured.
+_WITH_ROWS = (
+    "table", "table-rivals", "audits", "certified", "exact", "elimination-exact", "tradeoff",
+    "pixels",
+)  # fmt: skip
+
 
 class RecipeRow(BaseModel):
     """One line of a table: a fit and its roles. Without `suppress` it is the original data."""
@@ -23,6 +29,7 @@ class RecipeRow(BaseModel):
     suppress: str = ""
     preserve: str = ""
     config: dict[str, Any] = Field(default_factory=dict)
+    tool: str = Field("", description="of `kind: table-rivals`: what releases the table")
     draws: int = Field(1, ge=1, description="releases of the same records, for the tier repeated")
     folder: str = Field(
         "", description="images that another system anonymised, of `kind: media`; may use $NAMES"
@@ -69,7 +76,7 @@ class Recipe(BaseModel):
     title: str
     kind: Literal[
         "table", "table-rivals", "audits", "certified", "exact", "tradeoff", "external", "power",
-        "release-leaks", "soundness", "elimination", "equal-proof", "speed",
+        "release-leaks", "soundness", "elimination", "elimination-exact", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "media", "media-speed", "pixels",
         "pixel-speed",
     ] = "table"  # fmt: skip
@@ -114,13 +121,9 @@ class Recipe(BaseModel):
             lacking.append("extractors")
         if self.kind == "table-rivals":
             lacking += [n for n in ("suppress", "task", "test_data") if not getattr(self, n)]
-        if (
-            of_media
-            or self.kind
-            in ("table", "table-rivals", "audits", "certified", "exact", "tradeoff", "pixels")
-        ) and lacking:
+        if (of_media or self.kind in _WITH_ROWS) and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
-        if self.kind in ("table", "exact") and len(self.extractors) > 1:
+        if self.kind in ("table", "exact", "elimination-exact") and len(self.extractors) > 1:
             raise ValueError(f"`kind: {self.kind}` has one extractor; `kind: media` takes several")
         for row in self.rows:
             if row.folder and self.kind != "media":

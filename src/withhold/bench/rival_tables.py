@@ -60,14 +60,14 @@ class TableRelease:
     bound: float | None = None
 
 
-def release_table(case: TableCase, method: str, *, seed: int) -> TableRelease:
+def release_table(case: TableCase, tool: str, *, seed: int) -> TableRelease:
     """The release by one of `TOOLS`."""
-    if method not in TOOLS:
+    if tool not in TOOLS:
         raise UserError(
-            f"there is no table release '{method}'{did_you_mean(method, TOOLS)} (known:"
+            f"there is no tool '{tool}' to release a table{did_you_mean(tool, TOOLS)} (tools:"
             f" {listing(TOOLS)})"
         )
-    return TOOLS[method](case, seed)
+    return TOOLS[tool](case, seed)
 
 
 def _identity(case: TableCase, seed: int) -> TableRelease:

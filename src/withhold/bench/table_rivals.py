@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from withhold.bench.best_reader import boosted, matrix, read_table
 from withhold.bench.exact_releases import SEEDS, Figures
-from withhold.bench.fit_row import row_config, row_method
+from withhold.bench.fit_row import row_config
 from withhold.bench.recipe import Recipe, RecipeRow
 from withhold.bench.result_table import Cells, RecipeResult, with_spread
 from withhold.bench.rival_tables import TableCase, TableRelease, release_table
@@ -95,7 +95,7 @@ def _row(recipe: Recipe, row: RecipeRow, *, case: TableCase) -> RivalRow:
     read: dict[str, list[float]] = {}
     for seed in SEEDS:
         case.progress.say(f"{row.label}, seed {seed}")
-        made = release_table(own, row_method(recipe, row), seed=seed)
+        made = release_table(own, row.tool, seed=seed)
         if made.bound is not None:
             found["proved"].append(made.bound)
         found["attack"].append(read_table(made.table, made.secret, seed=seed, trees_only=False))
