@@ -125,7 +125,7 @@ def both(place: Path, given: Given, **options: Any) -> WholeRelease:
     try:
         reading = DataOptions(**options)
         return WholeRelease.of(
-            reading.open(place / "many.parquet", ("two",), Recorder()),
+            reading.stream(place / "many.parquet", ("two",), Recorder()),
             StreamedDataset.open(given.release, ()),
             ("two",),
             same_order=False,

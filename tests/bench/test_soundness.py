@@ -12,6 +12,7 @@ import pytest
 
 from populations import best, codes, group_table, leaky_population, record_table
 from withhold.bench import find_recipe, run_recipe, soundness
+from withhold.bench.plan_worlds import PLAN_KINDS
 from withhold.bench.population import (
     People,
     Population,
@@ -62,18 +63,21 @@ def test_what_it_writes(
 ) -> None:
     monkeypatch.setattr(soundness, "WORLDS", 2)
     result = run_recipe(find_recipe("soundness"), tmp_path, progress=Silent())
-    assert {row.kind for row in result.rows} == {"continuous", "discrete", "grouped", "small"}
-    assert all(row.exceeded == 0 for row in result.rows if row.claim.startswith("given"))
+    assert {row.kind for row in result.rows} == {*KINDS, *PLAN_KINDS}
+    never = ("given", "plan")
+    assert all(row.exceeded == 0 for row in result.rows if row.claim.startswith(never))
     text = json.loads((tmp_path / "soundness.json").read_text())
-    assert len(text["rows"]) == len(result.rows) == 16
+    assert len(text["rows"]) == len(result.rows)
+    assert sum(row.kind in KINDS for row in result.rows) == 16
     assert "| discrete | later: one record | 2 |" in (tmp_path / "table.md").read_text()
     result.print()
     assert "bound exceeded" in capsys.readouterr().out
 
 
 def test_a_bound_that_is_too_low_is_noticed() -> None:
-    later, given = "later: one record", "given: one record"
-    for claim, exceeded, kept in ((later, 5, True), (later, 6, False), (given, 1, False)):
+    later, given, plan = (f"{of}: one record" for of in ("later", "given", "plan"))
+    cases = ((later, 5, True), (later, 6, False), (given, 1, False), (plan, 1, False))
+    for claim, exceeded, kept in cases:
         row = soundness.SoundnessRow("discrete", claim, 100, exceeded, 0.1, 0)
         assert soundness.SoundnessResult((row,), 1.0).sound == kept
 

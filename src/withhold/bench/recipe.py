@@ -12,6 +12,12 @@ import withhold
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.settings import read_settings
 
+# Kinds whose recipe names data, rows and what is measured.
+_WITH_ROWS = (
+    "table", "table-rivals", "audits", "certified", "exact", "elimination-exact", "tradeoff",
+    "pixels",
+)  # fmt: skip
+
 
 class RecipeRow(BaseModel):
     """One line of a table: a fit and its roles. Without `suppress` it is the original data."""
@@ -23,6 +29,7 @@ class RecipeRow(BaseModel):
     suppress: str = ""
     preserve: str = ""
     config: dict[str, Any] = Field(default_factory=dict)
+    tool: str = Field("", description="of `kind: table-rivals`: what releases the table")
     draws: int = Field(1, ge=1, description="releases of the same records, for the tier repeated")
     folder: str = Field(
         "", description="images that another system anonymised, of `kind: media`; may use $NAMES"
@@ -68,8 +75,8 @@ class Recipe(BaseModel):
     name: str = ""
     title: str
     kind: Literal[
-        "table", "audits", "certified", "exact", "tradeoff", "external", "power", "release-leaks",
-        "soundness", "elimination", "equal-proof", "speed",
+        "table", "table-rivals", "audits", "certified", "exact", "tradeoff", "external", "power",
+        "release-leaks", "soundness", "elimination", "elimination-exact", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "release-memory", "media", "media-speed",
         "pixels", "pixel-speed",
     ] = "table"  # fmt: skip
@@ -84,13 +91,16 @@ class Recipe(BaseModel):
         "full", description="attackers of `certified`: all of them, or trees and a network"
     )
     extractors: tuple[Extracted, ...] = Field(
-        (), description="of `kind: media`; of `kind: table` one, if its data are media"
+        (),
+        description="of `kind: media`; of `kind: table` and `exact` one, if their data are media",
     )
     most: int | None = Field(None, ge=1, description="media to take, of `kind: media`")
     pixels: PixelSettings = Field(PixelSettings(), description="of `kind: pixels`")
     data_settings: dict[str, Any] = Field(
         default_factory=dict, description="of a media set that has some, such as `drawn-faces`"
     )
+    task: str = Field("", description="of `kind: table-rivals`: the label that is learned")
+    test_data: str = Field("", description="of `kind: table-rivals`: originals to test it on")
     paper_title: str = Field("", description="where the paper's figures are from")
 
     def with_seeds(self, text: str) -> Recipe:
@@ -109,12 +119,12 @@ class Recipe(BaseModel):
         of_media = self.kind in ("media", "equal-proof")
         if of_media and not self.extractors:
             lacking.append("extractors")
-        if (
-            of_media or self.kind in ("table", "audits", "certified", "exact", "tradeoff", "pixels")
-        ) and lacking:
+        if self.kind == "table-rivals":
+            lacking += [n for n in ("suppress", "task", "test_data") if not getattr(self, n)]
+        if (of_media or self.kind in _WITH_ROWS) and lacking:
             raise ValueError(f"a table needs '{lacking[0]}'")
-        if self.kind == "table" and len(self.extractors) > 1:
-            raise ValueError("a table has one extractor; `kind: media` takes several")
+        if self.kind in ("table", "exact", "elimination-exact") and len(self.extractors) > 1:
+            raise ValueError(f"`kind: {self.kind}` has one extractor; `kind: media` takes several")
         for row in self.rows:
             if row.folder and self.kind != "media":
                 raise ValueError(f"row '{row.label}': a folder of images needs `kind: media`")

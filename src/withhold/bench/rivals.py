@@ -76,10 +76,11 @@ RIVALS: dict[str, Rival] = {
 }
 
 
-def missing(package: str, needed_by: str) -> UserError:
-    """The error for a package of the extra `bench` that is not installed."""
+def missing(package: str, needed_by: str, *, extra: str = "bench") -> UserError:
+    """The error for a package of an extra that is not installed."""
     return UserError(
-        f'{needed_by} needs the package {package}: pip install "withhold[bench]" -c constraints.txt'
+        f"{needed_by} needs the package {package}: pip install"
+        f' "withhold[{extra}]" -c constraints.txt'
     )
 
 

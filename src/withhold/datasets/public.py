@@ -114,7 +114,16 @@ def adult(folder: Path, progress: Progress) -> Dataset:
 
 def adult_table(folder: Path, progress: Progress) -> Dataset:
     """Adult census as a mixed table: the 32,561 records of adult.data, with all its columns."""
-    rows = _adult_rows(folder / "adult", "train")
+    return _adult_table(folder, "train")
+
+
+def adult_table_test(folder: Path, progress: Progress) -> Dataset:
+    """The same of the 16,281 records of adult.test."""
+    return _adult_table(folder, "test")
+
+
+def _adult_table(folder: Path, part: str) -> Dataset:
+    rows = _adult_rows(folder / "adult", part)
     numbers = (*_NUMBERS, "fnlwgt")
     columns = {}
     for i, name in enumerate(ADULT_COLUMNS):
@@ -142,5 +151,6 @@ PUBLIC: dict[str, Loader] = {
     "audiomnist-val": audiomnist_val,
     "adult": adult,
     "adult-table": adult_table,
+    "adult-table-test": adult_table_test,
     "utkface": utkface,
 }
