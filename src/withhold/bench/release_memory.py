@@ -89,8 +89,8 @@ class ReleaseMemoryResult(BenchResult):
         lines = [
             [
                 f"{r.records:,}", r.secret, f"{r.codes:,}", f"{r.gibibytes:.2f} ({r.alone:.2f})",
-                f"{r.seconds:,.0f}", f"{r.processor:,.0f}", f"{r.per_million:.0f}", f"{100 * r.plan:.4f} %",
-                f"{100 * r.floor:.4f} %",
+                f"{r.seconds:,.0f}", f"{r.processor:,.0f}", f"{r.per_million:.0f}",
+                f"{100 * r.plan:.4f} %", f"{100 * r.floor:.4f} %",
             ]
             for r in self.rows
         ]  # fmt: skip
