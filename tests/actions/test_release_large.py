@@ -212,3 +212,13 @@ def test_an_audit_of_the_files_attacks_the_same_sample(
     assert proved == given.audit.attributes["two"].certificate
     assert proved is not None
     assert proved.checked
+
+
+def test_rows_in_the_order_of_the_original_are_paired_by_it(place: Path) -> None:
+    path = place / "many.parquet"
+    both = [StreamedDataset.open(path, ("two",)) for _ in range(2)]
+    whole = WholeRelease.of(both[0], both[1], ("two",), same_order=True, seed=3)
+    before, after = whole.sample()
+    np.testing.assert_array_equal(before.x, after.x)
+    assert after.same_order
+    assert len(before) == ATTACKED

@@ -30,7 +30,7 @@ KINDS = {
     "codebook-speed": ("codebook_speed", "measure_codebook_speed"),
     "audit-speed": ("audit_speed", "measure_audit_speed"),
     "memory": ("memory", "measure_memory"),
-    "release-memory": ("release_memory", "measure_release_memory"),
+    "release-memory": ("release_memory", "run_release_memory"),
     "media": ("media_releases", "run_media"),
     "pixels": ("pixel_releases", "run_pixels"),
     "pixel-speed": ("pixel_speed", "measure_pixel_speed"),

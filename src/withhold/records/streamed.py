@@ -70,19 +70,17 @@ class StreamedDataset(Dataset):
         held = [c for c in source.schema.names if c in wanted and c not in layout.columns]
         with (progress or Silent()).stage(f"reading the labels of {source.name}", None):
             table = _table(source, held)
-        return checked(  # type: ignore[return-value]
-            cls(
-                np.empty((source.num_rows, 0), np.float32),
-                table,
-                layout,
-                source.schema,
-                source.name,
-                group,
-                frozenset(exclude) & set(held),
-                several,
-                path=path,
-                source=source,
-            )
+        return cls(
+            np.empty((source.num_rows, 0), np.float32),
+            table,
+            layout,
+            source.schema,
+            source.name,
+            group,
+            frozenset(exclude),
+            several,
+            path=path,
+            source=source,
         )
 
     def __len__(self) -> int:
