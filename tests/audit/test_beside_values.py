@@ -126,3 +126,27 @@ def test_what_withhold_writes_has_none(data, file, tmp_path):
 def _columns(data):
     found = table(data)
     return found.column_names, found.columns
+
+
+@pytest.mark.parametrize(
+    ("suffix", "said"),
+    [(".csv", "numbers"), (".tsv.gz", "numbers"), (".jsonl", "values"), (".ndjson", "values")],
+)
+def test_texts_are_named_whatever_their_suffix(data, tmp_path, suffix, said):
+    path = tmp_path / f"r{suffix}"
+    Dataset.read(table(data), features="f*").write(path)
+    (one,) = beside_values(Dataset.read(path, features="f*"))
+    assert one.name.startswith(f"(how {said} are written")
+    assert one.kind == "text of the file"
+
+
+def test_our_workbooks_hold_values_alone_and_others_are_named(data, tmp_path):
+    path = tmp_path / "r.xlsx"
+    Dataset.read(table(data), features="f*").write(path)
+    assert [n.partition(":")[0] for n in found_in(path)] == ["(how cells are written"]
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("docProps/core.xml", "<author/>")
+        archive.comment = b"labels"
+    assert "(file metadata: part 'docProps/core.xml')" in found_in(path)
+    assert "(file metadata: comment of the archive)" in found_in(path)
+    assert METADATA in kinds_in(path)

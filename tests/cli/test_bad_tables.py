@@ -131,6 +131,12 @@ BAD = {
         "would not be hidden from each other (60 values of 'pay'); bin it",
     ),
     "nothing to keep": ("sex,a\n" + "m,1\nf,1\n" * 50, SEX, "there is nothing to keep"),
+    "text in a csv": (_csv(_rows()), (*SEX, "--text", "minilm"), "save bad.csv as .parquet or .js"),
+    "unknown model": (
+        _csv(_rows()),
+        (*SEX, "--text", "bert"),
+        "--text 'bert' is no model for text",
+    ),
     "group of two": (_csv(_rows()), (*SEX, "--group", "income"), "names only 2 people"),
 }
 

@@ -18,9 +18,10 @@ from withhold.certificate.release_file import certificate_path
 from withhold.core.errors import UserError
 from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
-from withhold.media.text_columns import with_texts
+from withhold.media.text_columns import ENDING, open_with_texts, with_texts
+from withhold.methods.features.exact import ExactModifier
 from withhold.records.dataset import Dataset
-from withhold.records.readers import open_media, open_source
+from withhold.records.readers import Source, open_media, open_source
 from withhold.records.roles import Roles
 from withhold.records.writers import check_sink
 from withhold.records.writers.row_list import rows_path
@@ -189,13 +190,29 @@ def _features(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Wr
         check_target(beside, data, output)
     return release_features(
         bundle,
-        open_source(data),
+        _opened(bundle, data, progress),
         output,
         request.wishes,
         features=request.of_features.features or bundle.feature_spec,
         progress=progress,
         shape=shape,
     )
+
+
+def _opened(bundle: Bundle, data: Path, progress: Progress) -> Source:
+    """The file; with the embeddings of its free text if the bundle was fitted with them."""
+    source = open_source(data)
+    rows = bundle.modifier.rows if isinstance(bundle.modifier, ExactModifier) else None
+    if rows is None:
+        return source
+    lost = [
+        c.name.removesuffix(ENDING)
+        for c in rows.encoder.columns
+        if c.kind == "vector" and c.name.endswith(ENDING) and c.name not in source.schema.names
+    ]
+    if not lost or not set(lost) <= set(source.schema.names):
+        return source
+    return open_with_texts(data, "minilm", progress=progress)
 
 
 def _media(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Written:

@@ -1,7 +1,7 @@
 """The contents of a release file other than its values. They are not attacked, so we list them.
 
 Our readers drop them, but an attacker can use them: how a CSV writes its numbers, the key-value
-metadata of Parquet, comments and spare bytes of an NPZ.
+metadata of Parquet, parts of a workbook that hold no values, comments and spare bytes of an NPZ.
 """
 
 from __future__ import annotations
@@ -30,26 +30,38 @@ _TYPE_WORD = re.compile(r"[\w.\-+/\[\], :=<>]{0,48}")
 _LEAVES = 15  # the most keys and values that pandas writes for one column
 _NPY_HEADER = 192  # bytes before the values of an array; numpy writes 128
 _ZIP64 = b"\x01\x00"
+_TEXTS = {
+    (".csv", ".tsv"): "numbers are written: digits, zeros, quotes",
+    (".jsonl", ".ndjson"): "values are written: digits, spaces, escapes, order of names",
+}
+_CELLS = "cells are written: digits, styles, widths, hidden rows"
+# Parts of a workbook that hold its values, or how they look.
+_USUAL = re.compile(
+    r"\[Content_Types\]\.xml|_rels/\.rels|xl/(workbook|styles|sharedStrings|theme/theme1)\.xml"
+    r"|xl/_rels/workbook\.xml\.rels|xl/worksheets/sheet1\.xml"
+)
 
 
 def beside_values(release: Dataset) -> tuple[Column, ...]:
     """What our reader dropped from the file of the release; empty if there is no file."""
     if release.path is None or not release.path.is_file():
         return ()
-    name = release.path.name.lower()
-    if name.endswith((".csv", ".csv.gz")):
-        why = "only values are read"
-        return (
-            Column(
-                name="(how numbers are written: digits, zeros, quotes)",
-                kind="text of the file",
-                attacked=False,
-                why_not=why,
-            ),
-        )
+    name = release.path.name.lower().removesuffix(".gz")
+    for suffixes, how in _TEXTS.items():
+        if name.endswith(suffixes):
+            return (_text(how),)
+    if name.endswith(".xlsx"):
+        parts = dict.fromkeys(_in_workbook(release.path))
+        return (_text(_CELLS), *(_metadata(one) for one in parts))
     if name.endswith(".npz"):
         return tuple(_metadata(one) for one in dict.fromkeys(_in_npz(release.path)))
     return tuple(_in_schema(release.schema, len(release)))
+
+
+def _text(how: str) -> Column:
+    """How the values of a file are written, which no reader of values sees."""
+    why = "only values are read"
+    return Column(name=f"(how {how})", kind="text of the file", attacked=False, why_not=why)
 
 
 def _metadata(name: str, kind: str = METADATA, why_not: str = _UNREAD) -> Column:
@@ -105,6 +117,25 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(inner)
     else:
         yield value
+
+
+def _in_workbook(path: Path) -> Iterator[str]:
+    """Parts other than one sheet, its texts and styles; comments and extra fields."""
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if archive.comment:
+            yield "comment of the archive"
+        if min((m.header_offset for m in members), default=0) > 0:
+            yield "bytes before the parts"
+        for member in members:
+            if not _USUAL.fullmatch(member.filename):
+                yield f"part '{member.filename}'"
+            if member.comment:
+                yield f"comment of '{member.filename}'"
+            if member.extra and not member.extra.startswith(_ZIP64):
+                yield f"extra field of '{member.filename}'"
+        if len({m.filename for m in members}) < len(members):
+            yield "two parts of one name"
 
 
 def _in_npz(path: Path) -> Iterator[str]:

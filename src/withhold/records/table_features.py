@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
+from withhold.records.arrow_kinds import is_number
 from withhold.records.dataset import Dataset
 from withhold.records.readers import FeatureLayout
 from withhold.records.splits import SPLIT
@@ -135,10 +136,16 @@ def _same_kinds(original: Dataset, release: Dataset, shared: list[str]) -> Table
         c
         for c in found.columns
         if release.table[c.name].type == original.table[c.name].type
+        or _both_numbers(release.table[c.name].type, original.table[c.name].type)
         or _both_vectors(release.table[c.name].type, original.table[c.name].type)
         or pa.types.is_null(release.table[c.name].type)
     )
     return TableColumns(keep, found.dropped)
+
+
+def _both_numbers(one: pa.DataType, two: pa.DataType) -> bool:
+    # A CSV writes the real number 2.0 as 2, so a column of them is read back as integers.
+    return is_number(one) and is_number(two)
 
 
 def _both_vectors(one: pa.DataType, two: pa.DataType) -> bool:

@@ -21,6 +21,8 @@ def table_notes(
     """Columns that are left out, ids that two people share, numbers that are read as text."""
     for name, why in columns.dropped.items():
         more = _shared_id(dataset, name, why)
+        if any(c.kind == "vector" and c.name.startswith(name) for c in columns.columns):
+            more = "; its embedding takes part"
         yield f"column '{name}' of {dataset.name} is left out: {why}{more}"
     for column in columns.columns:
         if _has_commas(column):

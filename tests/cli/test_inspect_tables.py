@@ -1,0 +1,106 @@
+"""`withhold inspect` and `withhold fit` on mixed tables, without --features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+import pytest
+
+from withhold.bundle.bundle import load_bundle
+from withhold.datasets.worlds.census import census
+
+from .conftest import Run
+
+
+@pytest.fixture(scope="module")
+def people() -> pa.Table:
+    wanted = ["sex", "occupation", "age", "region", "income", "joined"]
+    table = census(1500, seed=1).select(wanted)
+    sex = table["sex"].to_pylist()
+    return table.append_column("gender", pa.array([s.upper()[:1] for s in sex]))
+
+
+@pytest.fixture
+def here(people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    pc.write_csv(people, tmp_path / "people.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_columns_are_sorted_by_what_they_tell(here: Path, cli: Run) -> None:
+    ran = cli("inspect", "people.csv", "--suppress", "sex", "--json", "-q")
+    assert (ran.code, ran.err) == (0, "")
+    facts = ran.json
+    assert (facts["kind"], facts["records"]) == ("table", 1500)
+    whole, *rows = facts["tells"]["sex"]
+    assert whole["column"] == "(all of them together)"
+    assert whole["rule"] == "tells"
+    assert [rows[0]["column"], rows[0]["rule"]] == ["gender", "copy"]
+    right = [row["right"] for row in rows]
+    assert right == sorted(right, reverse=True)
+    by_name = {row["column"]: row for row in rows}
+    assert set(by_name) == {"gender", "occupation", "age", "region", "income", "joined"}
+    assert by_name["occupation"]["right"] > by_name["occupation"]["guessing"] + 0.2
+    assert by_name["region"]["rule"] == "harmless"
+    assert (by_name["joined"]["kind"], by_name["age"]["kind"]) == ("date", "integer")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_screen(here: Path, cli: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    ran = cli("inspect", "people.csv", "--suppress", "sex", "--preserve", "income", "-q")
+    assert ran.code == 0
+    assert max(map(len, ran.out.splitlines())) <= width
+    assert "1,500 rows of a mixed table" in ran.out
+    assert "Dropping 'sex' is not enough: 3 of 6 other columns reveal it." in " ".join(
+        ran.out.split()
+    )
+    assert "preserve income: ceiling" in ran.out
+
+
+def test_without_roles_there_is_nothing_to_tell_of(here: Path, cli: Run) -> None:
+    facts = cli("inspect", "people.csv", "--json", "-q").json
+    assert facts["tells"] == {}
+    assert facts["attributes"]["sex"]["classes"] == 2
+
+
+def test_a_column_that_tells_of_two_attributes_jointly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Run
+) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 1200))
+    other = rng.integers(0, 3, 1200)
+    pc.write_csv(pa.table({"a": a, "b": b, "same": a ^ b, "other": other}), tmp_path / "t.csv")
+    monkeypatch.chdir(tmp_path)
+    tells = cli("inspect", "t.csv", "--suppress", "a,b", "--json", "-q").json["tells"]
+    rules = {row["column"]: row["rule"] for row in tells["a"][1:]}
+    assert rules == {"same": "jointly", "other": "harmless"}
+
+
+def test_a_folder_and_a_table_no_release_takes(here: Path, cli: Run) -> None:
+    assert "folder of media" in cli("inspect", ".", "--suppress", "sex").mistake
+    Path("bad.csv").write_text("sex,day\n" + "m,2020-01-01\nf,2020-01-02\n" * 20 + "m,soon\n")
+    assert "does not parse as dates" in cli("inspect", "bad.csv", "--suppress", "sex", "-q").mistake
+
+
+def test_fit_takes_a_table_and_transform_releases_it(here: Path, cli: Run) -> None:
+    settings = ("--set", "codes=8", "--set", "scores=metric")
+    ran = cli(
+        "fit", "people.csv", "--suppress", "sex", "--method", "exact", "-o", "b", "-q", *settings
+    )
+    assert (ran.code, ran.err) == (0, "")
+    assert load_bundle("b").kind == "table"
+    ran = cli("transform", "b", "people.csv", "-o", "out.csv", "-q")
+    assert ran.code == 0, ran.err
+    made = pc.read_csv("out.csv")
+    assert made.num_rows == 1500
+    assert set(made.column_names) == {"occupation", "age", "region", "income", "joined"}
+
+
+def test_a_method_for_features_says_what_takes_tables(here: Path, cli: Run) -> None:
+    said = cli("fit", "people.csv", "--suppress", "sex", "-o", "b").mistake
+    assert "method 'codebook' cannot fit a mixed table: withhold release does" in said
+    assert not Path("b").exists()
