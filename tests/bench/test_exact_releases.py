@@ -9,6 +9,7 @@ import pytest
 from made_media import make_media
 from support import of_world
 from withhold.bench import Recipe, exact_releases, find_recipe, run_recipe
+from withhold.certificate import plan_linked
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.datasets.worlds import two_attributes
@@ -42,6 +43,12 @@ config: {scores: metric, codes: 8}
 rows:
   - {label: exact, suppress: secret}
 """
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less Monte Carlo: the figures for several rows are larger, and as true."""
+    monkeypatch.setattr(plan_linked, "_WORK", 200_000)
 
 
 def _recipe(tmp_path: Path, text: str) -> Recipe:

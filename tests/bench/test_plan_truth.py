@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import permutations, product
 
 import numpy as np
@@ -9,10 +10,17 @@ import pytest
 
 from withhold.bench import plan_soundness
 from withhold.bench.given_attacks import at_least
+from withhold.bench.less_monte_carlo import less_monte_carlo
 from withhold.bench.plan_soundness import judge_plan
 from withhold.bench.plan_truth import best_of, best_of_one, learned_rates, multisets, redrawn, shown
 from withhold.bench.plan_worlds import PLAN_KINDS
 from withhold.certificate import plan_tally
+
+
+@pytest.fixture(autouse=True)
+def _quick() -> Iterator[None]:
+    with less_monte_carlo():
+        yield
 
 
 def _by_enumeration(w: np.ndarray, s: np.ndarray, r: int) -> float:

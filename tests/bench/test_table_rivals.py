@@ -13,6 +13,7 @@ from withhold.bench import Recipe, find_recipe, run_recipe, table_rivals
 from withhold.bench.gaussian_copula import ColumnIntervals, synthetic_table
 from withhold.bench.rival_tables import TableCase, release_table
 from withhold.bench.table_rivals import learned_task
+from withhold.certificate import plan_linked
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.records.dataset import Dataset
@@ -50,6 +51,12 @@ def _people(n: int, seed: int) -> Dataset:
         "income": np.where(rich, "high", "low").tolist(),
     }
     return Dataset.of_table(open_source(pa.table(columns)))
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less Monte Carlo: figures that this bench does not show."""
+    monkeypatch.setattr(plan_linked, "_WORK", 200_000)
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,8 @@ class EliminationExactResult(RecipeResult):
             " cell is bound / attack. The bound is for whoever also knows how often each class drew"
             " each code: exact, and no attacker reads more; with all labels but one it is 100, by"
             " subtraction. The attack does not know that: the certificate's own. audit: the attack"
-            " of the audit, with all other labels known."
+            " of the audit, with all other labels known, at the best of its groups of codes, chosen"
+            " with hindsight."
         )
 
     def cells(self) -> Cells:
