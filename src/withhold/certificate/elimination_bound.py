@@ -9,10 +9,12 @@ the class that a code still lacks. Two figures, for a share f of the rows labell
   affordable, and otherwise Monte Carlo over which rows are labelled. An attacker who knows all
   labels but one *and* the table gets the last one by subtraction.
 - the *measured* figure is of an attacker who knows the release and the labels, but not the table:
-  the better of two rules (`elimination_rules`), or guessing the commonest class. With the code
-  vectors, the rules are also run on groups of near codes (`code_levels`). The level and the rule
-  are chosen on one half of the label sets and judged on the other half, and the other way round:
-  the best of many, chosen with hindsight, would read chance as a leak.
+  the best of some rules (`elimination_rules`), or guessing the commonest class. With the code
+  vectors, the rules are also run on groups of near codes (`code_levels`). The best of many, chosen
+  with hindsight, would read chance as a leak. So for a share of the labels, the level and the rule
+  are chosen on one half of the label sets and judged on the other half, and the other way round.
+  For all labels but one there is a single set; there the level and the rule have the largest
+  figure less three standard errors, counted by groups, since the rows of a group are guessed alike.
 """
 
 from __future__ import annotations
@@ -90,31 +92,40 @@ def measured_rates(
 
 
 def leave_one_out(counts: IntArray, levels: Sequence[Level] | None = None) -> float:
-    """The better rule of an attacker who knows every label but that of the row it names.
-
-    All rows of a group are guessed alike, so with several levels the halves are halves of groups.
-    """
+    """The best rule of an attacker who knows every label but that of the row it names."""
     n = max(int(counts.sum()), 1)
     majority = float(counts.sum(axis=1).max() / n)
     levels = levels or [Level.of(np.arange(counts.shape[1]))]
     if len(levels) == 1:
         return max(majority, float(right_left_out(levels[0], counts).sum(axis=1).max() / n))
-    rng = np.random.default_rng([_SEED, 1])
-    hits = np.zeros((2, len(levels), len(RULES)))
-    rows = np.zeros((2, len(levels), 1))
-    for i, level in enumerate(levels):
-        right, size = right_left_out(level, counts), level.merge(counts).sum(axis=0)
-        half = rng.permutation(len(size)) % 2
-        for h in (0, 1):
-            hits[h, i] = right[:, half == h].sum(axis=1)
-            rows[h, i] = size[half == h].sum()
-    return max(majority, _chosen(hits, np.broadcast_to(rows, hits.shape)))
+    best, sure = majority, majority
+    for level in levels:
+        size = level.merge(counts).sum(axis=0)
+        for right in right_left_out(level, counts):
+            rate = float(right.sum() / n)
+            low = rate - 3 * _error(right, size, len(counts))
+            if low > sure:
+                best, sure = rate, low
+    return best
+
+
+def _error(right: IntArray, size: IntArray, classes: int) -> float:
+    """The standard error of sum(right) / sum(size), both (G,), over groups.
+
+    A few groups may agree by chance, so it is never less than that of G (K - 1) fair guesses.
+    """
+    groups, total = len(size), max(int(size.sum()), 1)
+    if groups < 2:
+        return 1.0
+    rate = float(right.sum() / total)
+    spread = sqrt(((right - size * rate) ** 2).sum() * groups / (groups - 1)) / total
+    return max(float(spread), sqrt(rate * (1 - rate) / (groups * max(classes - 1, 1))))
 
 
 def _sampled(
     counts: IntArray, share: float, levels: Sequence[Level], rng: np.random.Generator
 ) -> float:
-    """The better rule on the rows that are left, over a few sets of labelled rows."""
+    """The best rule on the rows that are left, over a few sets of labelled rows."""
     n = int(counts.sum())
     known = round(share * n)
     majority = float(counts.sum(axis=1).max() / max(n, 1))
@@ -133,7 +144,7 @@ def _sampled(
 
 
 def _chosen(hits: FloatArray, rows: FloatArray) -> float:
-    """Choose the level and rule on one half, judge it on the other, both ways: (2, L, 2) each."""
+    """Choose the level and rule on one half, judge it on the other, both ways: (2, L, R) each."""
     hits, rows = hits.reshape(2, -1), rows.reshape(2, -1)
     best = (hits / np.maximum(rows, 1)).argmax(axis=1)  # the finest level among equals
     right = hits[1, best[0]] + hits[0, best[1]]

@@ -1,10 +1,11 @@
-"""Two fixed rules of an attacker who knows labels of other rows, on codes or on groups of codes.
+"""Fixed rules of an attacker who knows labels of other rows, on codes or on groups of codes.
 
 With T_sg the labelled rows of class s in group g, T_su those with the preserved value u of the
 group, and b_g|u the share of the group among the released rows with that value, the guess is
 
-    the class with most labelled rows, argmax_s T_sg, or
-    the class that lacks most, argmax_s (T_su b_g|u - T_sg).
+    the class with most labelled rows, argmax_s T_sg,
+    the class that lacks most, argmax_s (T_su b_g|u - T_sg), or
+    the commonest of the classes that lack most, up to a quarter of a row.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-_MOST, _LACKS = 0, 1
-RULES = (_MOST, _LACKS)
+_MOST, _LACKS, _NEARLY = 0, 1, 2
+RULES = (_MOST, _LACKS, _NEARLY)
+_TIE = 0.25  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class Level:
 
 
 def right_on_rest(level: Level, labelled: IntArray, rest: IntArray) -> IntArray:
-    """How many rows of the table `rest` (K, M) each rule names, from those `labelled`: (2,)."""
+    """How many rows of the table `rest` (K, M) each rule names, from those `labelled`: (R,)."""
     known, unknown = level.merge(labelled), level.merge(rest)
     sizes, shares = level.by_value(known), _shares(level, known + unknown)
     columns = np.arange(known.shape[1])
@@ -60,7 +62,7 @@ def right_on_rest(level: Level, labelled: IntArray, rest: IntArray) -> IntArray:
 
 
 def right_left_out(level: Level, counts: IntArray) -> IntArray:
-    """How many rows of each group each rule names, all other labels being known: (2, G).
+    """How many rows of each group each rule names, all other labels being known: (R, G).
 
     Each row in turn is taken out of the table (K, M) and guessed: exact, cell by cell.
     """
@@ -89,4 +91,10 @@ def _shares(level: Level, table: IntArray) -> FloatArray:
 
 def _scores(table: IntArray, sizes: IntArray, shares: FloatArray, rule: int) -> FloatArray:
     """Scores (K, G) from labelled counts (K, G), those of the value (K, G) and shares (G,)."""
-    return table.astype(np.float64) if rule == _MOST else sizes * shares - table
+    if rule == _MOST:
+        return table.astype(np.float64)
+    lacks: FloatArray = sizes * shares - table
+    if rule == _LACKS:
+        return lacks
+    most = lacks.max(axis=0)
+    return np.where(lacks >= most - _TIE, most + 1 + sizes / max(sizes.max(), 1), lacks)
