@@ -155,6 +155,7 @@ def test_lists_of_tags_are_counted_alike_in_any_batches() -> None:
     assert whole["tags.rare"]["one"] >= 1 - rare  # type: ignore[index]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
 def test_one_is_never_below_the_floor(seed: int) -> None:

@@ -106,6 +106,7 @@ def test_an_attacker_told_fewer_classes_knows_more() -> None:
         assert parts[0] < parts[1] < parts[2]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("little_work")
 def test_the_limit_holds_in_100_worlds() -> None:
     shapes = ((4, 4), (4, 4, 4), (3, 5), (2, 4, 6), (1, 4, 4))

@@ -7,8 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 
+from withhold.certificate import plan_linked
 from withhold.certificate.plan_tally import PlanTally
 from withhold.records.attribute import Attribute
+
+
+@pytest.fixture(autouse=True)
+def _little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits are wider with less work, and hold all the same."""
+    monkeypatch.setattr(plan_linked, "_WORK", 300_000)
 
 
 def attribute(codes: np.ndarray) -> Attribute:

@@ -152,6 +152,7 @@ def test_equal_rows_draw_separately(frame: pa.Table) -> None:
     assert len({tuple(row.values()) for row in released.to_pylist()}) > 20
 
 
+@pytest.mark.slow
 def test_the_order_does_not_show_which_rows_were_equal() -> None:
     """Equal rows draw separately, so their places must be separate too: they have one class."""
     table = census(PEOPLE, seed=2).select(["age", "sex", "owns_home"])
