@@ -1,11 +1,14 @@
 """A release with very many rows: attackers get some rows, the certificate is counted on all.
 
-The sample is drawn by the seed of the audit, from all rows alike. Where rows belong to people, and
-these are many, all rows of random people are drawn: r rows of one person must stay together.
+The sample is drawn by the seed of the audit and a digest of the release, from all rows alike:
+whoever makes the release cannot know beforehand which rows are attacked. Where rows belong to
+people, and these are many, all rows of random people are drawn: r rows of one person must stay
+together.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -75,7 +78,8 @@ class WholeRelease:
         place = np.arange(n) if same_order else _listed(original, release, rows)
         groups = None if original.group in suppress else original.group_codes
         most = min(AUDITED, max(_NUMBERS // max(original.dimension, 1), _FEWEST))
-        chosen, people = audited_rows(n, most, groups, seed)
+        mixed = hashlib.sha256(f"{seed} {release.digest()}".encode()).digest()
+        chosen, people = audited_rows(n, most, groups, int.from_bytes(mixed[:8]))
         return cls(original, release, place, chosen, people, seed)
 
     def __len__(self) -> int:
