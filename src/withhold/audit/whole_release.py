@@ -1,7 +1,9 @@
 """A release with very many rows: attackers get some rows, the certificate is counted on all.
 
-The sample is drawn by the seed of the audit, from all rows alike. Where rows belong to people, and
-these are many, all rows of random people are drawn: r rows of one person must stay together.
+The sample is drawn by the seed of the audit and the content of the release, from all rows alike:
+whoever knows the seed cannot change the other rows without changing the sample. Where rows belong
+to people, and these are many, all rows of random people are drawn: r rows of one person must stay
+together.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from withhold.audit.row_order import Placed
 from withhold.audit.split import Rows
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
+from withhold.core.safe_read import file_sha256
 from withhold.records.attribute import Attribute, combine
 from withhold.records.dataset import Dataset
 from withhold.records.streamed import StreamedDataset
@@ -75,7 +78,7 @@ class WholeRelease:
         place = np.arange(n) if same_order else _listed(original, release, rows)
         groups = None if original.group in suppress else original.group_codes
         most = min(AUDITED, max(_NUMBERS // max(original.dimension, 1), _FEWEST))
-        chosen, people = audited_rows(n, most, groups, seed)
+        chosen, people = audited_rows(n, most, groups, [seed, _number_of(release)])
         return cls(original, release, place, chosen, people, seed)
 
     def __len__(self) -> int:
@@ -155,9 +158,17 @@ def sampled_note(sampled: dict[str, Any]) -> str:
     )
 
 
-def audited_rows(n: int, most: int, groups: Rows | None, seed: int) -> tuple[Rows, bool]:
+def _number_of(release: StreamedDataset) -> int:
+    """A number of the file: nobody can tell the sample before the release is final."""
+    assert release.path is not None
+    return int(file_sha256(release.path)[:16], 16)
+
+
+def audited_rows(
+    n: int, most: int, groups: Rows | None, seed: int | Sequence[int]
+) -> tuple[Rows, bool]:
     """About `most` of n rows, sorted, and whether they are all rows of some people."""
-    rng = np.random.default_rng([seed, 0x5A3D])
+    rng = np.random.default_rng([*([seed] if isinstance(seed, int) else seed), 0x5A3D])
     if n <= most:
         return np.arange(n), groups is not None
     if groups is not None:
