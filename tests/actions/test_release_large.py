@@ -117,6 +117,21 @@ def test_every_attacked_row_is_paired_with_its_own_original(given: Given, place:
     assert (centre.argmax(axis=1) == np.arange(3)).all()
 
 
+def test_whoever_edits_a_release_cannot_know_which_rows_are_attacked(
+    given: Given, place: Path, tmp_path: Path
+) -> None:
+    data, edited = place / "many.parquet", tmp_path / "edited.parquet"
+    release = Dataset.read(given.release)
+    release.x[-1] = release.x[0]
+    release.write(edited)
+    found = []
+    for file in (given.release, given.release, edited):
+        original, made = StreamedDataset.open(data, ("two",)), StreamedDataset.open(file, ())
+        found.append(WholeRelease.of(original, made, ("two",), same_order=True, seed=0).rows)
+    np.testing.assert_array_equal(found[0], found[1])
+    assert len(np.intersect1d(found[0], found[2])) < ATTACKED / 3
+
+
 def both(place: Path, given: Given, **options: Any) -> WholeRelease:
     """The release with the list of rows beside it, as when it was made."""
     assert given.rows is not None

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
-from withhold.records.arrow_kinds import is_number
+from withhold.records.arrow_kinds import is_number, is_text
 from withhold.records.dataset import Dataset
+from withhold.records.plain import plain_column, plain_type
 from withhold.records.readers import FeatureLayout
 from withhold.records.splits import SPLIT
 from withhold.records.table_notes import table_notes
@@ -135,12 +136,18 @@ def _same_kinds(original: Dataset, release: Dataset, shared: list[str]) -> Table
     keep = tuple(
         c
         for c in found.columns
-        if release.table[c.name].type == original.table[c.name].type
+        if _plain_type(release, c.name) == _plain_type(original, c.name)
         or _both_numbers(release.table[c.name].type, original.table[c.name].type)
         or _both_vectors(release.table[c.name].type, original.table[c.name].type)
         or pa.types.is_null(release.table[c.name].type)
     )
     return TableColumns(keep, found.dropped)
+
+
+def _plain_type(dataset: Dataset, name: str) -> pa.DataType:
+    # A release has plain values: text where the original has categories, for example.
+    kind = plain_type(dataset.table[name].type)
+    return pa.large_string() if is_text(kind) else kind
 
 
 def _both_numbers(one: pa.DataType, two: pa.DataType) -> bool:
@@ -157,9 +164,7 @@ def _plain(table: pa.Table) -> pa.Table:
     """The table without dictionary types: tables of different dictionaries can then be joined."""
     columns = []
     for c in table.columns:
-        if pa.types.is_dictionary(c.type):
-            c = c.cast(c.type.value_type)
-        elif is_vectors(c.type):
-            c = c.cast(pa.list_(pa.float32(), c.type.list_size))
-        columns.append(c)
+        vector = is_vectors(c.type)
+        kind = pa.list_(pa.float32(), c.type.list_size) if vector else None
+        columns.append(plain_column(c) if kind is None else c.cast(kind))
     return pa.table(columns, names=table.column_names)

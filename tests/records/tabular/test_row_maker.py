@@ -190,6 +190,25 @@ def test_missing_shares_stay_in_each_code() -> None:
             assert column.null_count / 20_000 == pytest.approx(share, abs=0.015), name
 
 
+def test_that_a_value_is_missing_leaves_only_if_many_people_lack_it() -> None:
+    for gone, leaves in ((LEAST - 1, False), (LEAST, True)):
+        mask = np.arange(60) < gone
+        table = pa.table(
+            {
+                "x": pa.array(np.arange(60) / 7, mask=mask),
+                "job": pa.array(["a", "b"] * 30, mask=mask),
+                "v": pa.array([[1.0, 2.0]] * 60, pa.list_(pa.float32(), 2), mask=mask),
+            }
+        )
+        columns = describe_columns(table, name="t", leave_out=[])
+        made = RowMaker.of(
+            table, columns, np.zeros(60, np.int64), number=1, people=np.arange(60), least=LEAST,
+            vectors={"v": np.ones((1, 2), np.float32)}, contrast=2.0,
+        )  # fmt: skip
+        for column in drawn(made).columns:
+            assert (column.null_count > 0) == leaves
+
+
 def test_values_that_may_not_leave_count_for_the_others_and_not_as_missing() -> None:
     job = [None] * 20 + [f"rare {i % 20}" for i in range(40)] + ["a"] * 40
     released = drawn(maker(pa.table({"job": job})))["job"]

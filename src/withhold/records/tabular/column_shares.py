@@ -166,11 +166,17 @@ def _one_per_person(code: Ints, place: Ints, people: Ints | None, levels: Floats
 
 
 def _laid_out(made: Segments, rows: Ints, members: Members) -> ColumnShares:
-    """Normalise the segments of each code; rows: the records that have a value."""
+    """Normalise the segments of each code; rows: the records that have a value.
+
+    That a value is missing is a value too: if fewer than `least` people lack one, their records
+    count for the values of their code.
+    """
     codes = members.number + 1
     records = np.bincount(members.codes, minlength=codes).astype(np.float64)
     known = np.bincount(members.codes[rows], minlength=codes).astype(np.float64)
     records[-1], known[-1] = len(members.codes), len(rows)
+    if _few_lack_a_value(rows, members):
+        known = records
     told = np.bincount(made.code, made.weight, minlength=codes)
     # A code without any value that may leave has only missing ones, an empty code as well.
     missing = np.where(told > 0, records - known, np.maximum(records, 1.0))
@@ -187,3 +193,8 @@ def _laid_out(made: Segments, rows: Ints, members: Members) -> ColumnShares:
     end = code + (upto[1:] - before[code]) / total[code]
     end[start[1:] - 1] = np.arange(1, codes + 1)  # exactly, without rounding errors
     return ColumnShares(start, end, every.low[order], every.high[order])
+
+
+def _few_lack_a_value(rows: Ints, members: Members) -> bool:
+    gone = np.delete(np.arange(len(members.codes)), rows)
+    return int(members.holding(np.zeros(len(gone), np.int64), gone, values=1)[0]) < members.least

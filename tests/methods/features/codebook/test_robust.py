@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from withhold.methods.features.codebook.robust import robust_means
+from withhold.methods.features.codebook.robust import fair_weights, robust_means
 
 
 def test_one_outlier_of_5000_does_not_show() -> None:
@@ -25,6 +25,30 @@ def test_one_person_with_many_outliers_does_not_show() -> None:
     x[people == 3] += 1000.0
     codes = robust_means(x, np.zeros(300, np.int64), people, codes=1, least=3)
     assert np.abs(codes).max() < 1.5
+
+
+def test_one_person_with_very_many_records_does_not_become_the_code() -> None:
+    rng = np.random.default_rng(4)
+    others, own = rng.standard_normal((50, 400)), rng.standard_normal((1, 400))
+    x = np.concatenate([others, np.repeat(own, 1000, axis=0)]).astype(np.float32)
+    people = np.concatenate([np.arange(50), np.full(1000, 50)])
+    found = robust_means(x, np.zeros(1050, np.int64), people, codes=1, least=5)[0]
+    five_times = (others.sum(axis=0) + 5 * own[0]) / 55
+    assert np.corrcoef(found, own[0])[0, 1] <= np.corrcoef(five_times, own[0])[0, 1] + 0.05
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(1, 5000), min_size=1, max_size=30), st.integers(2, 8))
+def test_nobody_has_more_than_a_fair_share(counts: list[int], least: int) -> None:
+    count = np.array(counts)
+    weights = fair_weights(count, least)
+    total = weights * count
+    assert ((weights > 0) & (weights <= 1)).all()
+    assert total.max() <= total.sum() / min(least, len(count)) * (1 + 1e-9)
+    assert total.max() <= least * np.median(count) * (1 + 1e-9)
+    np.testing.assert_allclose(total, np.minimum(count, total.max()))
+    if count.max() <= min(count.sum() / least, least * np.median(count)):
+        assert (weights == 1).all()
 
 
 def test_few_people_give_their_median() -> None:

@@ -18,6 +18,8 @@ def robust_means(
 ) -> FloatArray:
     """The mean of the records of each code, with each value clipped to the range of `least` people.
 
+    Nobody with very many records determines a code: see `fair_weights`.
+
     x (n, d), drawn (n,) and people (n,) give the codes (N, d). The limits of a feature are the
     `least`-th smallest and the `least`-th largest mean of the people of the code. So an extreme
     value affects a code only if `least` people have it. With fewer than 2 `least` - 1 people both
@@ -30,17 +32,40 @@ def robust_means(
     for j in range(codes):
         rows = order[starts[j] : starts[j + 1]]
         if len(rows):
-            low, high = limits(_means(x[rows], people[rows]), least)
-            out[j] = np.clip(x[rows], low, high).mean(axis=0, dtype=np.float64)
+            _, member, count = np.unique(people[rows], return_inverse=True, return_counts=True)
+            member = member.reshape(-1)
+            low, high = limits(_means(x[rows], member, count), least)
+            weights = fair_weights(count, least)[member]
+            out[j] = weights @ np.clip(x[rows], low, high).astype(np.float64) / weights.sum()
     return out
 
 
-def _means(x: FloatArray, people: IntArray) -> FloatArray:
-    """The mean of each person's records: (n, d), (n,) -> (people, d)."""
-    _, member, count = np.unique(people, return_inverse=True, return_counts=True)
+def fair_weights(count: IntArray, least: int) -> npt.NDArray[np.float64]:
+    """The weight of a record of each person with `count` records in a code: (people,), at most 1.
+
+    A person weighs min(count, c), so that the mean is not that of one person with very many
+    records. c is the largest number that is at most 1 / `least` of the total (fewer than `least`
+    people weigh the same), and at most `least` times the records of the middle person.
+    """
+    if least == 1:
+        return np.ones(len(count))
+    ordered, rest = np.sort(count)[::-1].astype(np.float64), float(count.sum())
+    c = ordered[-1]
+    for k in range(min(least, len(count))):  # the k people with the most records weigh c each
+        share = rest / (least - k)
+        if ordered[k] <= share:
+            c = share
+            break
+        rest -= ordered[k]
+    found: npt.NDArray[np.float64] = np.minimum(1.0, min(c, least * np.median(count)) / count)
+    return found
+
+
+def _means(x: FloatArray, member: IntArray, count: IntArray) -> FloatArray:
+    """The mean of each person's records: (n, d), (n,), (people,) -> (people, d)."""
     if len(count) == len(x):
         return x
-    means = sums_by(member.reshape(-1), x, len(count)) / count[:, None]
+    means = sums_by(member, x, len(count)) / count[:, None]
     return means.astype(np.float32)
 
 

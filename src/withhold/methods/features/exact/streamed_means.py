@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from withhold.core.progress import Stage
 from withhold.methods.channel import IntArray
-from withhold.methods.features.codebook.robust import MOST, limits
+from withhold.methods.features.codebook.robust import MOST, fair_weights, limits
 from withhold.methods.modifier import FloatArray
 from withhold.records.streamed import StreamedDataset
 
@@ -27,7 +28,7 @@ def streamed_means(
 
     The limits of a code are those of some of its people: the first pass sums their records, the
     second one sums all records, each value clipped to the limits of its code. A value is still
-    clipped to a range that `least` people share.
+    clipped to a range that `least` people share, and weighs as `fair_weights` says.
     """
     d = dataset.dimension
     several = np.int64(people.max(initial=0) + 1)
@@ -49,16 +50,25 @@ def streamed_means(
     for j in np.flatnonzero(np.diff(starts)):
         low[j], high[j] = limits(means[starts[j] : starts[j + 1]], least)
     del means, sums
-    clipped = np.zeros((codes, d))
+    heavy, lighter = _heavy(drawn, people, several, codes, least)
+    clipped, size = np.zeros((codes, d)), np.zeros(codes)
     for rows, x in dataset.blocks():
         own = drawn[rows]
         order = np.argsort(own, kind="stable")
         here, first = np.unique(own[order], return_index=True)
         values = np.clip(x[order], low[own[order]], high[own[order]]).astype(np.float64)
+        weights = np.ones(len(own))
+        if len(heavy):
+            pair = own[order] * several + people[rows][order]
+            place = np.minimum(np.searchsorted(heavy, pair), len(heavy) - 1)
+            weights = np.where(heavy[place] == pair, lighter[place], 1.0)
+            values *= weights[:, None]
         clipped[here] += np.add.reduceat(values, first, axis=0)
+        size += np.bincount(own[order], weights, minlength=codes)
     bar.advance()
-    size = np.bincount(drawn, minlength=codes)
-    out = np.where(size[:, None] > 0, clipped / np.maximum(size, 1)[:, None], total / len(drawn))
+    out = np.where(
+        size[:, None] > 0, clipped / np.where(size > 0, size, 1)[:, None], total / len(drawn)
+    )
     return out.astype(np.float32)
 
 
@@ -72,3 +82,18 @@ def _chosen(
     rank = np.arange(len(pairs)) - np.repeat(starts[:-1], np.diff(starts))
     found: IntArray = pairs[rank % np.repeat(step, np.diff(starts)) == 0]
     return found
+
+
+def _heavy(
+    drawn: IntArray, people: IntArray, several: np.int64, codes: int, least: int
+) -> tuple[IntArray, npt.NDArray[np.float64]]:
+    """Pairs code * several + person, sorted, whose records weigh less than 1, and their weights."""
+    pairs, count = np.unique(drawn * several + people, return_counts=True)
+    starts = np.searchsorted(pairs, np.arange(codes + 1) * several)
+    weights = np.ones(len(pairs))
+    for j in range(codes):
+        mine = slice(starts[j], starts[j + 1])
+        if starts[j] < starts[j + 1]:
+            weights[mine] = fair_weights(count[mine], least)
+    found = weights < 1
+    return pairs[found], weights[found]
