@@ -19,7 +19,7 @@ import numpy as np
 
 from withhold.records.tabular.column_shares import ColumnShares, Floats, Ints
 
-_STEPS = 200
+_STEPS = 2000  # a sharp contrast needs many
 _CLOSE = 1e-6  # share of the rows whose value may differ from the shares of the table
 _TINY = 1e-300
 
