@@ -159,8 +159,9 @@ def _tell(made: Given) -> None:
             f" and even with the totals of each code, in no more than {100 * claim.one:.2f} %"
         )
         typer.echo(wrapped(line, sys.stdout))
-    for said in made.audit.verdicts:
-        typer.echo(wrapped(f"attacked: {said}", sys.stdout))
+    found = len(made.audit.always) + 1  # after these, each part of the verdict says what it is
+    for i, said in enumerate(made.audit.verdicts):
+        typer.echo(wrapped(f"attacked: {said}" if i < found else said, sys.stdout))
     if made.passed and not made.audit.alarming:
         todo = "hand over this folder; start with README.md and report.html"
     else:
