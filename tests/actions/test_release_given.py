@@ -126,6 +126,7 @@ def test_the_card_says_what_is_proved_and_what_is_not(given: Given) -> None:
         assert f"## {heading}" in card
     assert file_sha256(given.release) in card
     assert "- sex: suppressed" in card
+    assert "Columns: `age`, `owns_home`." in card  # a code span shows a backslash as it is
     assert "FAILED" not in card
 
 

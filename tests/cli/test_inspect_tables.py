@@ -104,3 +104,21 @@ def test_a_method_for_features_says_what_takes_tables(here: Path, cli: Run) -> N
     said = cli("fit", "people.csv", "--suppress", "sex", "-o", "b").mistake
     assert "method 'codebook' cannot fit a mixed table: withhold release does" in said
     assert not Path("b").exists()
+
+
+def test_all_columns_tell_no_less_than_one_of_many_values(here: Path, cli: Run) -> None:
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], 900)
+    # All values but the 63 most frequent ones share a feature, so the rows tell less than they do.
+    notes = [
+        f"{'Mrs' if s == 'f' else 'Mr'}, day {d}"
+        for s, d in zip(sex, rng.integers(0, 150, 900), strict=True)
+    ]
+    pay = [f"1.{100 + i},50 €" for i in range(900)]
+    table = pa.table({"sex": sex, "age": rng.integers(20, 60, 900), "notes": notes, "pay": pay})
+    pc.write_csv(table, here / "ward.csv")
+    ran = cli("inspect", "ward.csv", "--suppress", "sex", "--json")
+    whole, *rows = ran.json["tells"]["sex"]
+    assert rows[0]["column"] == "notes"
+    assert whole["right"] >= rows[0]["right"] > 0.9
+    assert "column 'pay' of ward.csv holds numbers with a comma or a unit ('1.100,50 €')" in ran.err

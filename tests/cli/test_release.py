@@ -11,6 +11,7 @@ import pyarrow.csv as pc
 import pytest
 
 from withhold.actions import release_given as action
+from withhold.audit.findings import Copies
 from withhold.bundle.bundle import load_bundle
 from withhold.certificate import plan_tally
 from withhold.cli.main import outcome
@@ -91,10 +92,28 @@ def test_what_is_said(ground: Path, cli: Run) -> None:
     assert "with all rows at hand, and even with the totals of each code, in no more than" in said
     assert "out: hand over this folder; start with README.md and report.html" in said
     assert "keep private (the key, and which row became which)" in said
+    assert str(ground) not in said  # a path below the working folder is shown from there
     assert {p.name for p in (ground / "out").iterdir()} == {
         "people.csv", "certificate.json", "audit.json", "report.html", "README.md"
     }  # fmt: skip
     assert load_bundle("out.bundle").method == "exact"
+
+
+def test_a_leak_is_not_to_be_handed_over(
+    ground: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = action.audit
+
+    def leaking(*a: object, **k: object) -> object:
+        found = real(*a, **k)  # type: ignore[arg-type]
+        same = Copies(records=60, copies=30, share=0.5, expected=0.0, reidentified=0.5, found=True)
+        return found.model_copy(update={"copies": {"test": same}, "gate": None})
+
+    monkeypatch.setattr(action, "audit", leaking)
+    ran = cli(*BASE, "-o", "out")
+    assert "attacked: 30 of 60 test records are released (nearly) unchanged" in ran.out
+    assert "out: do not hand over this folder before you have read report.html" in ran.out
+    assert "**The audit found a leak." in (ground / "out" / "README.md").read_text()
 
 
 def test_json_bundle_and_delimiter(ground: Path, cli: Run) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from torch.utils.data import DataLoader
@@ -194,3 +195,13 @@ def test_a_notebook_runs_nothing_that_the_data_says() -> None:
     assert "<script" not in html
     assert html.count("&lt;script&gt;") == 5  # name of the data, of the column twice, two values
     assert "&amp;" * 40 not in html  # long values are cut
+
+
+def test_a_series_is_no_table() -> None:
+    with pytest.raises(UserError, match="cannot read a Series; give a path"):
+        Dataset.read(pd.Series(["f", "m"]))
+
+
+def test_repr_of_a_table_counts_rows() -> None:
+    table = pa.table({"age": [20, 30], "sex": ["f", "m"]})
+    assert ": 2 rows; attributes: age, sex)" in repr(Dataset.read(table, kind="table"))

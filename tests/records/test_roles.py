@@ -72,3 +72,8 @@ def test_what_cannot_be_served_is_told_in_one_line(name, message, role):
         roles.check(DATA)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_role_that_is_no_name() -> None:
+    with pytest.raises(UserError, match="3 is no name of an attribute"):
+        Roles.of(3)  # type: ignore[arg-type]

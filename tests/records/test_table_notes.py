@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from withhold.records.dataset import Dataset
 from withhold.records.table_notes import table_notes
@@ -51,3 +52,25 @@ def test_decimal_commas() -> None:
     (said,) = _notes(_table(pay=[f"{i % 9},5" for i in range(120)]))
     assert "column 'pay'" in said
     assert "'0,5'" in said
+
+
+def test_a_salary_with_a_currency_is_no_id_of_people() -> None:
+    pay = [f"{1 + i // 2}.{100 + i % 7 + i},{i % 90:02d} €" for i in range(115)] + [
+        "1.100,00 €"
+    ] * 5
+    left_out, said = _notes(_table(pay=pay))
+    assert "'pay' of" in left_out
+    assert "--group" not in left_out
+    assert "'1.100,00 €'" in said
+    assert "write 1234.5" in said
+
+
+def test_dates_of_another_order() -> None:
+    (said,) = _notes(_table(seen=[f"{1 + i % 28:02d}.{1 + i % 12:02d}.2022" for i in range(120)]))
+    assert "holds dates ('01.01.2022')" in said
+    assert "write 2024-12-31" in said
+
+
+@pytest.mark.parametrize("values", [["A12", "B13", "C14"], ["0412", "0977", "1034"], ["1,2 and 3"]])
+def test_codes_are_no_numbers(values: list[str]) -> None:
+    assert _notes(_table(code=[values[i % len(values)] for i in range(120)])) == []

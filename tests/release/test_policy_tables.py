@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import withhold as wh
+from withhold.core.errors import UserError
+from withhold.release.policy import Wishes
 
 QUICK = {"codes": 8, "scores": "metric"}
 
@@ -35,3 +38,8 @@ def test_a_persons_own_words_do_not_leave_even_if_they_tell_nothing() -> None:
 def test_they_leave_if_the_owner_says_so() -> None:
     made = wh.release(_table(), suppress="sex", config=QUICK, keep=["notes"])
     assert "notes" in made.table.column_names
+
+
+def test_a_column_cannot_be_kept_and_dropped() -> None:
+    with pytest.raises(UserError, match="'region' is in both --keep and --drop; choose one"):
+        Wishes.of(keep="age,region", drop=["region"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from withhold.records.columns.all_columns import how_well_rows_tell
 from withhold.records.columns.measure_columns import MOST, Measured, measure_columns
 from withhold.records.columns.tells import Telling
 from withhold.records.dataset import Dataset
+from withhold.records.misread_columns import misread_notes
 from withhold.records.splits import SPLIT
 from withhold.records.table_features import encode_table
 from withhold.records.tables import encode_any
@@ -60,6 +61,8 @@ def what_columns_tell(
     if dataset.group is not None and dataset.group not in suppress:
         groups = encode_any(dataset.table[dataset.group])
     attributes = [dataset.attribute(n) for n in suppress]
+    for note in misread_notes(table, table.column_names, name=dataset.name):
+        progress.say(note)
     found: dict[str, tuple[ColumnTells, ...]] = {}
     with progress.stage("what the columns tell", len(attributes) + 1) as bar:
         jointly = measure_columns(table, attributes, groups=groups) if len(attributes) > 1 else {}
@@ -73,7 +76,7 @@ def what_columns_tell(
                 for name, one in alone.items()
             ]
             rows.sort(key=lambda row: (row.rule != "copy", -(row.right or 0), -(row.bits or 0)))
-            whole = _whole(dataset, attribute.name, suppress)
+            whole = [_at_least(one, rows) for one in _whole(dataset, attribute.name, suppress)]
             found[attribute.name] = (*whole, *rows)
             bar.advance()
     return found
@@ -109,6 +112,19 @@ def _whole(dataset: Dataset, name: str, suppress: Sequence[str]) -> list[ColumnT
         verdict = "reveal it" if told.tells else "reveal nothing that could be measured"
     rule = "unchecked" if told.tells is None else "tells" if told.tells else "harmless"
     return [ColumnTells(ALL, "", _right(told), attribute.majority, _bits(told), rule, verdict)]
+
+
+def _at_least(whole: ColumnTells, rows: Sequence[ColumnTells]) -> ColumnTells:
+    """All columns together tell no less than the most telling one: some take no part as features.
+
+    Free text and ids have no features, and rare values of a category share one.
+    """
+    telling = [row for row in rows if row.rule in ("copy", "tells") and row.right is not None]
+    best = max(telling, key=lambda row: row.right or 0.0, default=None)
+    if best is None or (whole.right is not None and (best.right or 0.0) <= whole.right):
+        return whole
+    bits = whole.bits if best.bits is None else max(best.bits, whole.bits or 0.0)
+    return replace(whole, right=best.right, bits=bits, rule="tells", verdict="reveal it")
 
 
 def _right(told: Telling | None) -> float | None:

@@ -4,9 +4,14 @@ A record counts as a copy if nearly every feature is within 1 % of the feature's
 of its size, of the original, and no other original is as near. Changes that happen to be small are
 not copies. In a smooth distribution of changes, there are no more changes below t than between t
 and 8 t; `expected` is the latter share.
+
+The features of one column of a table count as one: two rows of other categories agree in nearly
+all of the many features that say which category it is not.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +23,7 @@ from withhold.audit.intervals import shared, wilson
 from withhold.audit.split import Split
 
 _SPREAD, _SIZE = 1e-2, 1e-3
-_FEATURES = 0.95  # share of the features that must be within the tolerance
+_FEATURES = 0.95  # share of the features (or columns) that must be within the tolerance
 _LEAST = 0.005  # smallest share of copies that is a finding
 _ROWS = 4000  # records of each part that are compared
 _ASKED = 500  # records of each part that are looked up among all originals
@@ -27,21 +32,30 @@ Rows = npt.NDArray[np.int64]
 
 
 def copies(
-    original: FloatArray, release: FloatArray, split: Split, *, seed: int
+    original: FloatArray,
+    release: FloatArray,
+    split: Split,
+    *,
+    seed: int,
+    columns: Sequence[slice] = (),
 ) -> dict[str, Copies]:
-    """How many released records of each part are copies of their originals. Both are (n, d)."""
+    """How many released records of each part are copies of their originals. Both are (n, d).
+
+    columns: the features that count as one each, in order; the others count by themselves.
+    """
     rng = np.random.default_rng([seed, 0xC0B1])
     parts = {"train": split.train, "val": split.val, "test": split.test}
     sample = original[:: max(len(original) // 5000, 1)].astype(np.float64)
     spread = np.maximum(sample.std(axis=0), 1e-12)
+    starts = _starts(original.shape[1], columns)
     found = {}
     for name, mask in parts.items():
         rows = rng.permutation(np.flatnonzero(mask))[:_ROWS]
         if not len(rows):
             continue
-        moved = _moved(original[rows], release[rows], spread)
+        moved = _moved(original[rows], release[rows], spread, starts)
         asked = rows[:_ASKED]
-        own, alone = _looked_up(original, release, asked, spread, rng)
+        own, alone = _looked_up(original, release, asked, spread, starts, rng)
         near = moved <= 1
         # If other originals are as near (few distinct records), equality proves nothing.
         distinct = float(alone.mean()) if len(alone) else 0.0
@@ -59,12 +73,20 @@ def copies(
     return found
 
 
+def _starts(width: int, columns: Sequence[slice]) -> Rows:
+    """The first feature of everything that counts as one."""
+    inner = {i for one in columns for i in range(one.start + 1, one.stop)}
+    return np.array([i for i in range(width) if i not in inner], dtype=np.int64)
+
+
 def _moved(
-    one: FloatArray, two: FloatArray, spread: npt.NDArray[np.float64]
+    one: FloatArray, two: FloatArray, spread: npt.NDArray[np.float64], starts: Rows
 ) -> npt.NDArray[np.float64]:
-    """How far records moved, in tolerances: up to 1, nearly all features are within tolerance."""
+    """How far records moved, in tolerances: up to 1, nearly all columns are within tolerance."""
     wide = one.astype(np.float64)
     ratio = np.abs(wide - two) / (_SPREAD * spread + _SIZE * np.abs(wide))
+    if len(starts) < ratio.shape[1]:
+        ratio = np.maximum.reduceat(ratio, starts, axis=1)
     return np.quantile(ratio, _FEATURES, axis=1, method="higher")
 
 
@@ -73,6 +95,7 @@ def _looked_up(
     release: FloatArray,
     rows: Rows,
     spread: npt.NDArray[np.float64],
+    starts: Rows,
     rng: np.random.Generator,
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Whether the nearest original of each release is its own, and whether no other equals it."""
@@ -91,5 +114,5 @@ def _looked_up(
         kin = norms - 2 * ((original[rows[piece]] / scale) @ among.T)
         kin[np.arange(len(kin)), place[piece]] = np.inf
         nearest = original[others[kin.argmin(axis=1)]]
-        alone[piece] = _moved(original[rows[piece]], nearest, spread) > 1
+        alone[piece] = _moved(original[rows[piece]], nearest, spread, starts) > 1
     return own, alone

@@ -107,6 +107,12 @@ class Evidence(Finding):
         return [*self.always, self._verdict, *self.lost, *self._certified]
 
     @property
+    def alarming(self) -> bool:
+        """Whether a release reveals what it should hide, or rows of it are originals."""
+        leaks = any(a.readable for a in self.suppressed.values())
+        return self.release is not None and (leaks or bool(self.always))
+
+    @property
     def always(self) -> list[str]:
         """Findings that always fail the gate, in words."""
         return [*self.left, *self.untouched, *self.unread]

@@ -68,7 +68,7 @@ class WiderAttacks:
         shown = original if matched is None else matched.release
         same = {}
         if matched is not None and matched.same_space:
-            same = copies(original.x, shown.x, split, seed=seed)
+            same = copies(original.x, shown.x, split, seed=seed, columns=_columns(original))
         columns: Columns | None = None
         beside: tuple[Column, ...] = ()
         if matched is not None:
@@ -114,3 +114,11 @@ class WiderAttacks:
             return WiderLook(found, (), self.same)
         doubts = not_covered(columns.encoded, columns.rows, self.wanted, seed=self.seed)
         return WiderLook(found, (*columns.summary(read, doubts), *self.beside), self.same)
+
+
+def _columns(dataset: Dataset) -> tuple[slice, ...]:
+    """The features of each column of a table; those of a vector count one by one."""
+    if dataset.encoder is None:
+        return ()
+    blocks = dataset.encoder.blocks
+    return tuple(blocks[c.name] for c in dataset.encoder.columns if c.kind != "vector")

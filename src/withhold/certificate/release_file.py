@@ -64,7 +64,9 @@ class ReleaseCertificate(SignedDocument):
     version: str
     method: str
     codes: int
-    code_digests: tuple[str, ...] = Field((), description="the beginning of each code's SHA-256")
+    code_digests: tuple[str, ...] = Field(
+        (), description="the beginning of each code's SHA-256", repr=False
+    )
     release: ReleasedFile
     preserve: tuple[str, ...] = Field(
         (), description="labels that the attacker is taken to know of each row"

@@ -25,7 +25,7 @@ from withhold.cli.options import (
     settings_by_name,
     text_model,
 )
-from withhold.cli.released import tell_columns
+from withhold.cli.released import near, tell_columns
 from withhold.core.terminal import wrapped
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _said(made: Given) -> dict[str, Any]:
 
 
 def _tell(made: Given) -> None:
-    tell_columns(f"{made.release}: {made.written.records:,} records", _moved(made))
+    tell_columns(f"{near(made.release)}: {made.written.records:,} records", _moved(made))
     for name, claims in made.certificate.attributes.items():
         claim = claims.release
         if claim is None:
@@ -159,9 +159,15 @@ def _tell(made: Given) -> None:
             f" and even with the totals of each code, in no more than {100 * claim.one:.2f} %"
         )
         typer.echo(wrapped(line, sys.stdout))
-    typer.echo(wrapped(f"attacked: {made.audit.verdict}", sys.stdout))
-    typer.echo(f"{made.folder}: hand over this folder; start with README.md and report.html")
-    private = f"{made.bundle}" + ("" if made.rows is None else f" and {made.rows}")
+    found = len(made.audit.always) + 1  # after these, each part of the verdict says what it is
+    for i, said in enumerate(made.audit.verdicts):
+        typer.echo(wrapped(f"attacked: {said}" if i < found else said, sys.stdout))
+    if made.passed and not made.audit.alarming:
+        todo = "hand over this folder; start with README.md and report.html"
+    else:
+        todo = "do not hand over this folder before you have read report.html"
+    typer.echo(f"{near(made.folder)}: {todo}")
+    private = f"{near(made.bundle)}" + ("" if made.rows is None else f" and {near(made.rows)}")
     typer.echo(
         wrapped(f"{private}: keep private (the key, and which row became which)", sys.stdout)
     )
@@ -173,4 +179,4 @@ def _moved(made: Given) -> Any:
     """What was written, where it is now: the list of rows is told of with the bundle."""
     from dataclasses import replace
 
-    return replace(made.written, rows=None, certificate=made.folder / "certificate.json")
+    return replace(made.written, rows=None, certificate=near(made.folder) / "certificate.json")

@@ -82,6 +82,14 @@ def tell_columns(headline: str, written: Written) -> None:
         typer.echo(f"{written.certificate}: what is proved about these rows")
 
 
+def near(path: Path) -> Path:
+    """The path from the working folder if it lies below, as most people typed it."""
+    from pathlib import Path
+
+    here = Path.cwd().resolve()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def _shown(path: Path | None) -> str | None:
     return None if path is None else str(path)
 

@@ -23,7 +23,7 @@ def summary(data: Dataset) -> str:
         told.append("split: " + ", ".join(f"{part} {n:,}" for part, n in counts if n))
     size = f"{_count(len(data), 'record')}, {_count(data.dimension, 'feature')}"
     if data.kind != "features":
-        size = _count(len(data), data.kind)
+        size = _count(len(data), "row" if data.kind == "table" else data.kind)
     return f"{type(data).__name__}({data.name}: {size}; {'; '.join(told)})"
 
 

@@ -33,7 +33,9 @@ class Roles:
                 f"attribute '{both[0]}' is in both --suppress and --preserve; choose one"
             )
         if not roles.suppress:
-            raise UserError("no attribute to suppress; name at least one with --suppress")
+            raise UserError(
+                "no attribute to suppress; name at least one with --suppress (suppress= in Python)"
+            )
         return roles
 
     @property
@@ -59,4 +61,6 @@ class Roles:
 def _names(names: Iterable[str] | str) -> tuple[str, ...]:
     if isinstance(names, str):
         names = split_names(names)
+    elif not isinstance(names, Iterable):
+        raise UserError(f"{names!r} is no name of an attribute; give text or a list of names")
     return tuple(dict.fromkeys(n.strip() for n in names if n.strip()))

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
 import numpy as np
 import pyarrow.compute as pc
 
 from withhold.records.dataset import Dataset
-from withhold.records.tabular import TableColumn, TableColumns
+from withhold.records.misread_columns import misread_columns, misread_notes
+from withhold.records.tabular import TableColumns
 
 SELDOM = 0.05  # of the people with several records, so few have two classes if that is a mistake
-_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 def table_notes(
     dataset: Dataset, columns: TableColumns, suppress: Collection[str]
 ) -> Iterator[str]:
     """Columns that are left out, ids that two people share, numbers that are read as text."""
+    misread = misread_columns(dataset.table, columns.dropped)
     for name, why in columns.dropped.items():
-        more = _shared_id(dataset, name, why)
+        more = "" if name in misread else _shared_id(dataset, name, why)
         if any(c.kind == "vector" and c.name.startswith(name) for c in columns.columns):
             more = "; its embedding takes part"
         yield f"column '{name}' of {dataset.name} is left out: {why}{more}"
-    for column in columns.columns:
-        if _has_commas(column):
-            yield (
-                f"warning: column '{column.name}' of {dataset.name} holds numbers with a comma"
-                f" ('{(column.values or ('',))[0]}'), which are read as text; write 12.5, not 12,5"
-            )
+    yield from misread_notes(dataset.table, (*columns.names, *columns.dropped), name=dataset.name)
     for name in suppress:
         yield from _two_people(dataset, name)
 
@@ -45,13 +40,6 @@ def _shared_id(dataset: Dataset, name: str, why: str) -> str:
         f"; {twice:,} records repeat the value of another: if it names people, add --group {name},"
         " so that each counts once"
     )
-
-
-def _has_commas(column: TableColumn) -> bool:
-    """Whether nearly all values of a text column are numbers with a decimal comma."""
-    texts = [v for v in column.values or () if isinstance(v, str)]
-    fitting = sum(_COMMA.fullmatch(text) is not None for text in texts)
-    return len(texts) >= 3 and fitting > 0.9 * len(texts)
 
 
 def _two_people(dataset: Dataset, name: str) -> Iterator[str]:

@@ -53,7 +53,11 @@ class Wishes:
         same_order: bool = False,
     ) -> Wishes:
         """From lists, or from comma-separated text."""
-        return cls(_names(keep), _names(drop), keep_labels, same_order)
+        kept, dropped = _names(keep), _names(drop)
+        for name in kept:
+            if name in dropped:
+                raise UserError(f"column '{name}' is in both --keep and --drop; choose one")
+        return cls(kept, dropped, keep_labels, same_order)
 
 
 @dataclass(frozen=True)

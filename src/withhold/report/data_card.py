@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from withhold.audit.evidence import Evidence
@@ -28,6 +29,8 @@ def data_card(
     ]
     if evidence.gate is not None and not evidence.gate.passed:
         lines += ["**The gate of this release FAILED. Do not hand it over.** See report.html.", ""]
+    elif evidence.alarming:
+        lines += ["**The audit found a leak. Read report.html before you hand this over.**", ""]
     lines += [
         "## What was done",
         "",
@@ -52,7 +55,7 @@ def data_card(
         "",
         "## What attackers found",
         "",
-        _plain(evidence.verdict),
+        *(f"- {_sentence(_plain(one))}" for one in evidence.verdicts),
         "",
         *_sampled(evidence),
         "## What is not proved",
@@ -81,8 +84,7 @@ def _sampled(evidence: Evidence) -> list[str]:
     sampled = evidence.settings.get("sampled")
     if sampled is None:
         return []
-    said = sampled_note(sampled)
-    return [f"{said[0].upper()}{said[1:]}.", ""]
+    return [_sentence(sampled_note(sampled)), ""]
 
 
 def _kind(bundle: Bundle) -> str:
@@ -143,7 +145,20 @@ def _not_covered(certificate: ReleaseCertificate) -> list[str]:
 
 
 def _names(names: tuple[str, ...] | list[str]) -> str:
-    return ", ".join(f"`{_plain(n)}`" for n in names) or "none"
+    return ", ".join(_code(n) for n in names) or "none"
+
+
+def _sentence(said: str) -> str:
+    return f"{said[:1].upper()}{said[1:].rstrip('.')}."
+
+
+def _code(text: str) -> str:
+    """Text from a file as a code span, in which Markdown reads nothing but backticks."""
+    one = " ".join(str(text).split())
+    if "`" not in one:
+        return f"`{one}`"
+    fence = "`" * (1 + max(len(run) for run in re.findall("`+", one)))
+    return f"{fence} {one} {fence}"
 
 
 def _percent(share: float) -> str:

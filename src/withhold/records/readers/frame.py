@@ -54,7 +54,8 @@ def _as_table(frame: Any, name: str) -> pa.Table:
         table = hugging_face_table(frame)
         return table.cast(without_views(table.schema))
     is_pandas = _kind(frame) == "pandas frame"
-    if not is_pandas and not hasattr(frame, "__arrow_c_stream__"):
+    is_frame = hasattr(frame, "columns" if is_pandas else "__arrow_c_stream__")
+    if not is_frame:
         raise UserError(
             f"cannot read a {type(frame).__name__}; give a path, a pandas, polars or Arrow frame,"
             " or a Hugging Face dataset"
