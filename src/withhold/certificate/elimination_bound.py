@@ -103,23 +103,24 @@ def leave_one_out(counts: IntArray, levels: Sequence[Level] | None = None) -> fl
         size = level.merge(counts).sum(axis=0)
         for right in right_left_out(level, counts):
             rate = float(right.sum() / n)
-            low = rate - 3 * _error(right, size, len(counts))
+            low = rate - 3 * _error(right, size, majority, len(counts))
             if low > sure:
                 best, sure = rate, low
     return best
 
 
-def _error(right: IntArray, size: IntArray, classes: int) -> float:
-    """The standard error of sum(right) / sum(size), both (G,), over groups.
+def _error(right: IntArray, size: IntArray, majority: float, classes: int) -> float:
+    """The standard error of sum(right) / sum(size), both (G,), where nothing leaks.
 
-    A few groups may agree by chance, so it is never less than that of G (K - 1) fair guesses.
+    The smaller of two: as if the K classes of each group were named by chance, and by the spread
+    between groups. A leak in some of the groups spreads them widely, and must not hide in that.
     """
     groups, total = len(size), max(int(size.sum()), 1)
     if groups < 2:
         return 1.0
     rate = float(right.sum() / total)
     spread = sqrt(((right - size * rate) ** 2).sum() * groups / (groups - 1)) / total
-    return max(float(spread), sqrt(rate * (1 - rate) / (groups * max(classes - 1, 1))))
+    return min(float(spread), sqrt(majority * (1 - majority) / (groups * classes)))
 
 
 def _sampled(
