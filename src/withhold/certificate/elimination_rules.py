@@ -96,5 +96,7 @@ def _scores(table: IntArray, sizes: IntArray, shares: FloatArray, rule: int) -> 
     lacks: FloatArray = sizes * shares - table
     if rule == _LACKS:
         return lacks
-    most = lacks.max(axis=0)
-    return np.where(lacks >= most - _TIE, most + 1 + sizes / max(sizes.max(), 1), lacks)
+    tied = lacks >= lacks.max(axis=0) - _TIE
+    # The row to be named is not counted in its class, so classes that differ by it are as common.
+    common = np.where(tied, sizes, 0).max(axis=0) - 1
+    return np.where(tied & (sizes >= common), lacks.max(axis=0) + 1, lacks)

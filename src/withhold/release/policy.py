@@ -205,7 +205,7 @@ def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> Col
         if name in wishes.keep:
             raise UserError(
                 f"column '{name}' is suppressed; to keep it for private work, use"
-                " --keep-labels instead of --keep"
+                " --keep-labels instead of --keep, with withhold transform"
             )
         return ColumnDecision(name, False, "suppressed", "suppressed")
     if name in wishes.keep:
@@ -259,7 +259,7 @@ def _by_measure(
         if name in wishes.keep:
             raise UserError(
                 f"column '{name}' is a {measured.reason}; to keep it for private work,"
-                " use --keep-labels instead of --keep"
+                " use --keep-labels instead of --keep, with withhold transform"
             )
     told = next(((a, c[name]) for a, c in subject.tells.items() if name in c), None)
     if told is not None and (measured.harmless or measured.rule in ("unchecked", "untried")):
