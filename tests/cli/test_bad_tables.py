@@ -63,8 +63,8 @@ SEX = ("--suppress", "sex")
 BAD = {
     "empty": ("", SEX, "bad.csv is empty (0 bytes)"),
     "header only": ("sex,age\n", SEX, "bad.csv has no rows"),
-    "one row": ("sex,age\nm,3\n", SEX, "'sex' of bad.csv has one class only ('m')"),
-    "two rows": ("sex,age\nm,3\nf,4\n", SEX, "has 2 classes in 2 labelled records"),
+    "one row": ("sex,age\nm,3\n", SEX, "bad.csv has 1 row, and a release needs at least 48"),
+    "few rows": ("sex,age\n" + 23 * "m,3\nf,4\n", SEX, "a release needs at least 48"),
     "one class": (_every(sex="m"), SEX, "'sex' of bad.csv has one class only ('m')"),
     "no label": (_every(sex=""), SEX, "is null in every record"),
     "no preserved label": (

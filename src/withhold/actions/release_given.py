@@ -47,6 +47,8 @@ from withhold.report.data_card import data_card
 from withhold.report.page import render
 
 CERTIFICATE, CARD = "certificate.json", "README.md"
+_FEWEST = 48  # rows; an interval needs 10 in the test part
+_SMALL = 2**16  # bytes of a file that may hold so few rows
 
 
 class GivenRequest(Request):
@@ -93,6 +95,7 @@ def release_given(request: GivenRequest, progress: Progress | None = None) -> Gi
     private = request.bundle or target.with_name(f"{target.name}.bundle")
     reading = _reading(request)
     _check_gate(request, reading)
+    _check_size(request, reading)
     fitted = fit_to(
         FitRequest(
             data=request.data,
@@ -174,6 +177,18 @@ def _check_gate(request: GivenRequest, reading: DataOptions) -> None:
         roles = Roles.of(request.suppress, request.preserve)
         columns = open_source(request.data, delimiter=reading.delimiter).schema.names
         parse_gate(request.fail_if, [*columns, ",".join(roles.suppress), *roles.named])
+
+
+def _check_size(request: GivenRequest, reading: DataOptions) -> None:
+    """Refuse a table that is too small to be audited, before the fit."""
+    if request.data.stat().st_size > _SMALL:  # opening a large file again takes time
+        return
+    rows = open_source(request.data, delimiter=reading.delimiter).num_rows
+    if rows < _FEWEST:
+        raise UserError(
+            f"{request.data.name} has {rows} row{'' if rows == 1 else 's'}, and a release needs at least {_FEWEST}: a fifth"
+            " of them test the attackers"
+        )
 
 
 def _make(
