@@ -186,8 +186,8 @@ def _check_size(request: GivenRequest, reading: DataOptions) -> None:
     rows = open_source(request.data, delimiter=reading.delimiter).num_rows
     if rows < _FEWEST:
         raise UserError(
-            f"{request.data.name} has {rows} row{'' if rows == 1 else 's'}, and a release needs at least {_FEWEST}: a fifth"
-            " of them test the attackers"
+            f"{request.data.name} has {rows} row{'' if rows == 1 else 's'}, and a release needs at"
+            f" least {_FEWEST}: a fifth of them test the attackers"
         )
 
 
