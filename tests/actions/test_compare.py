@@ -50,6 +50,7 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
+@pytest.mark.slow
 def test_table_exact_is_at_the_floor_and_the_original_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,7 @@ def test_rows_of_one_person_are_drawn_together(monkeypatch: pytest.MonkeyPatch) 
     assert not np.array_equal(few, audited_rows(9000, 900, None, 1)[0])
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_gives_the_same_bytes(given: Given, place: Path) -> None:
     for stage in ("balancing 12 codes", "code vectors", "transforming many.parquet"):
         with pytest.raises(Interrupted):

@@ -33,6 +33,7 @@ def release(data):
 # --- the same again ---
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same_on_one_core_or_two(data, release, monkeypatch):
     data, release = (d.rows(np.arange(300)) for d in (data, release))
     how = {"attackers": (Logistic(), TINY), "seed": 3, "quick": False}

@@ -158,6 +158,7 @@ def test_without_a_leak_nobody_cries_wolf(tmp_path):
         assert 0.08 < a.smallest_leak < 0.4
 
 
+@pytest.mark.slow
 def test_more_records_let_a_smaller_leak_be_seen(tmp_path):
     few, many = (audited(harmless(n, seed=1), tmp_path).attributes["label"] for n in (500, 4000))
     assert many.smallest_leak < few.smallest_leak / 1.5

@@ -15,6 +15,7 @@ from withhold.methods.images.replace.config import ReplaceConfig
 SMALL = {"side": 16, "width": 16, "reader_width": 16, "depth": 2, "noise": 4, "batch": 4}
 
 
+@pytest.mark.slow
 def test_both_sides_are_timed(tmp_path: Path) -> None:
     result = measure_pixel_speed(tmp_path, progress=Silent(), cases=(SMALL,), turns=1)
     assert {t.precision for t in result.timed} == {"float32", "bfloat16"}

@@ -82,6 +82,7 @@ def test_a_bound_that_is_too_low_is_noticed() -> None:
         assert soundness.SoundnessResult((row,), 1.0).sound == kept
 
 
+@pytest.mark.slow
 def test_counting_probabilities_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A certificate that sums W(j | x) instead of the draws is false for repeated records."""
     module = importlib.import_module("withhold.certificate.certify_bundle")

@@ -96,6 +96,7 @@ def test_a_part_of_fitted_records_is_refused_and_the_share_told() -> None:
         membership.require_new(Dataset.from_arrays(mixed))
 
 
+@pytest.mark.slow
 def test_the_certificate_of_exported_training_records_is_refused() -> None:
     """The codes are balanced on the fitted records, so these read far less than new ones do."""
     rng = np.random.default_rng(0)

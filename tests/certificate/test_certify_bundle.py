@@ -324,6 +324,7 @@ def test_what_the_data_cannot_give() -> None:
 # --- soundness, through the front door --------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_truth_is_seldom_above_the_certificate() -> None:
     """Records drawn from populations, through datasets and channels; 60 % confidence."""
     wrong, n = 0, 60
@@ -345,6 +346,7 @@ def test_the_truth_is_seldom_above_the_certificate() -> None:
 # --- repeated records -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_equal_records_are_certified_as_they_are_released() -> None:
     """30 distinct records, 1,000 in all: the key gives each of them one code, for good.
 

@@ -184,6 +184,7 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_memory_does_not_grow_with_the_data(place: Path) -> None:
     """Ten times the records (12 MB against 120 MB of features) take a few MB more at most.

@@ -54,6 +54,7 @@ def write(data: Dataset, path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["code", "sample", "index"])
 def test_shuffling_and_batches_change_nothing(
     data: Dataset, bundle: Bundle, tmp_path: Path, shape: Any
@@ -126,6 +127,7 @@ def test_same_order_is_kept_where_asked_and_said(
     assert any("in the order of the original" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_an_audit_finds_the_rows_of_a_release(
     data: Dataset, bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,6 +35,7 @@ def test_a_persons_own_words_do_not_leave_even_if_they_tell_nothing() -> None:
     assert "free text" in made.left_out["notes"]
 
 
+@pytest.mark.slow
 def test_they_leave_if_the_owner_says_so() -> None:
     made = wh.release(_table(), suppress="sex", config=QUICK, keep=["notes"])
     assert "notes" in made.table.column_names

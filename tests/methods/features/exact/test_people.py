@@ -77,6 +77,7 @@ def test_every_preserved_value_keeps_a_code() -> None:
     assert kept.tolist() == [True, False, False, True]
 
 
+@pytest.mark.slow
 def test_a_small_preserved_value_is_released_with_its_own_code() -> None:
     """Once, all codes of a value with few records were left out, and its records had no draw."""
     table = _table()
