@@ -2,11 +2,14 @@
 
 The owner's evidence holds facts about single records of the original: a picture of records, figures
 for values that few people have, and the hash of the original, with which anyone who knows all of it
-but one label could try that label. None of these leaves.
+but one label could try that label. The bits that two columns of the original share are such a hash
+too: someone who knows the originals and most labels computes them for every guess of the others.
+Even two digits of them gave away 20 of 22 unknown labels of 400. None of these leaves.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 from withhold.audit.evidence import Evidence
@@ -21,4 +24,18 @@ def handed_over(evidence: E) -> E:
         for name, a in evidence.attributes.items()
     }
     original = evidence.original.model_copy(update={"sha256": ""})
-    return evidence.model_copy(update={"attributes": attributes, "original": original, "map": None})
+    possible = replace(
+        evidence.feasibility,
+        entropy={},
+        pairs=(),
+        majority={},
+        ceiling={name: round(c, 2) for name, c in evidence.feasibility.ceiling.items()},
+    )
+    return evidence.model_copy(
+        update={
+            "attributes": attributes,
+            "original": original,
+            "map": None,
+            "feasibility": possible,
+        }
+    )
