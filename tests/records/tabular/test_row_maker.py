@@ -130,6 +130,19 @@ def test_extremes_and_single_numbers_do_not_leave() -> None:
         assert not np.isin(released, x).any()
 
 
+def test_a_number_that_few_people_share_does_not_leave() -> None:
+    rng = np.random.default_rng(3)
+    pay = rng.lognormal(10, 0.4, 400).round(2)
+    codes = np.arange(400) % 10
+    for people in (2, LEAST - 1):
+        pay[:people], codes[:people] = 31234.56, 7  # in the middle of code 7
+        released = drawn(maker(pa.table({"pay": pay}), codes), code=7)
+        assert (released["pay"].to_numpy() == 31234.56).mean() < 0.001
+    pay[:LEAST], codes[:LEAST] = 31234.56, 7
+    released = drawn(maker(pa.table({"pay": pay}), codes), code=7)
+    assert (released["pay"].to_numpy() == 31234.56).mean() > 0.05
+
+
 def test_numbers_of_a_small_code_lie_between_its_people() -> None:
     x = np.concatenate([np.arange(7) + 0.123456789, 1000 + np.random.default_rng(0).random(100)])
     made = maker(pa.table({"x": x}), [0] * 7 + [1] * 100)

@@ -114,7 +114,11 @@ def shares_of_numbers(x: Floats, members: Members) -> ColumnShares:
 
 @dataclass(frozen=True)
 class _PerPerson:
-    """One number of each person in each code, sorted by code and value. code, value: (m,)."""
+    """One number of each person in each code, sorted by code and value. code, value: (m,).
+
+    People of a code who share a number count once: between two equal numbers nothing else could be
+    drawn, and a number that fewer than `least` people hold must not leave as it is.
+    """
 
     code: Ints
     value: Floats
@@ -162,6 +166,7 @@ def _one_per_person(code: Ints, place: Ints, people: Ints | None, levels: Floats
         middle = (start[:-1] + start[1:] - 1) // 2
         code, place = groups // span, key[middle] % count
     key = np.sort(code * count + place)
+    key = key[np.diff(key, prepend=-1) != 0]
     return _PerPerson(key // count, levels[key % count])
 
 
