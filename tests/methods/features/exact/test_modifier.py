@@ -13,6 +13,8 @@ from withhold.core.errors import UserError
 from withhold.methods.features.exact import ExactModifier
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
+from withhold.release.keyed_order import occurrences
+from withhold.release.survey import survey
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +68,19 @@ def test_any_size_of_a_batch(data: Dataset, made: ExactModifier, size: int) -> N
         found, v = made.draw_with(data.x[at], part, nonces[at])
         np.testing.assert_array_equal(found, drawn[at])
         np.testing.assert_array_equal(v, w[at])
+
+
+def test_the_draws_that_leave_are_independent_of_those_behind_the_codes(data: Dataset) -> None:
+    """The codes hold values of the rows that drew them in the fit: see `fit._placed`."""
+    made = fitted(data, "who", softness=16)
+    found = survey([(data.x, data.table)], made.key).digests
+    nonces = np.stack([found, occurrences(found)], axis=1).astype(np.uint64)
+    leaving, w = made.draw_with(data.x, labels(made, data), nonces)
+    behind = made.draw(data.x, labels(made, data))
+    alike = (w.astype(np.float64) ** 2).sum(axis=1)  # the chance that two draws of a row agree
+    assert alike.mean() < 0.9
+    spread = np.sqrt((alike * (1 - alike)).sum())
+    assert abs((leaving == behind).sum() - alike.sum()) < 4 * spread
 
 
 def test_equal_records_of_different_rows_draw_separately(made: ExactModifier) -> None:

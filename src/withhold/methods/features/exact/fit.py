@@ -211,7 +211,13 @@ def _enough_people(
 def _placed(
     made: ExactModifier, cases: _Cases, drawn: IntArray, config: ExactConfig, progress: Progress
 ) -> ExactModifier:
-    """The modifier with its code vectors and, for a table, the values of each code."""
+    """The modifier with its code vectors and, for a table, the values of each code.
+
+    drawn: not the draws that leave. A release draws by other nonces, so the rows behind a code
+    vector, or behind the values of a code, say nothing about which rows leave with that code. With
+    the same draws, a column that tells the class would show in each row which class drew its code
+    more often, and one row would reveal more than `plan.one`.
+    """
     dataset, people = cases.dataset, cases.people
     plan, number = made.plan, len(made.codes)
     if isinstance(dataset, StreamedDataset):
