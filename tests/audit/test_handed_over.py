@@ -14,7 +14,7 @@ def test_no_figure_of_two_original_columns_leaves() -> None:
     assert whole.feasibility.pairs
     leaves = handed_over(whole)
     told = json.loads(leaves.json_bytes())["feasibility"]
-    assert not told["pairs"] and not told["entropy"] and not told["majority"]
+    assert not any(told[name] for name in ("pairs", "entropy", "majority"))
     assert told["floor"] == dict(whole.feasibility.floor)
     page = render(leaves)
     assert "is not handed over" in page

@@ -16,7 +16,8 @@ ASSUMPTIONS = (
     "Every record is released once: one code, drawn under a key that stays secret.",
     "The attacker may know everything else (the codes, their probabilities, other labels) and use"
     " any computer.",
-    "The attacker does not have the original of the record. Anyone who has it needs no release.",
+    "The attacker does not have the original of the record. Whoever has it, even without the"
+    " suppressed attribute, may read more from both together than from either alone.",
     "The attacker sees the code and nothing else. A code vector and its index tell the same, and"
     " anything computed from them tells no more. Other columns that are released with the code"
     " (preserved labels, dates, ids) are not covered.",

@@ -29,7 +29,9 @@ ASSUMPTIONS = (
     " classes by codes. An attacker who also has every other label can subtract, with or without"
     " this release.",
     "'measured' are attacks that were run, not bounds.",
-    "The attacker does not have the original of the row. Anyone who has it needs no release.",
+    "The attacker cannot tell which row is whose. Whoever can (by a kept column, by the order of"
+    " the rows, by rare values) and knows other columns of that person's original may read more"
+    " than stated here, and more than from those columns alone.",
     "The figures under 'later' are for records that the fit never saw, at their confidence.",
 )
 

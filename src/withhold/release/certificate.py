@@ -139,11 +139,13 @@ def _notes(decision: Decision, same_order: bool) -> list[str]:
     if decision.kept_by_name:
         found.append(
             f"Columns {', '.join(decision.kept_by_name)} were kept by name. This certificate does"
-            " not cover them."
+            " not cover them. If they show whose a row is, its figures do not hold for anyone who"
+            " knows other columns of that person."
         )
     if same_order:
         found.append(
             "The rows are in the order of the original. This certificate does not cover what that"
-            " order reveals."
+            " order reveals, and its figures do not hold for anyone who knows whose row is where"
+            " and other columns of these people."
         )
     return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
 from withhold.audit.evidence import Evidence
 from withhold.audit.whole_release import sampled_note
 from withhold.bundle.bundle import Bundle
+from withhold.certificate.claim_wording import no_more
 from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.safe_read import file_sha256
@@ -60,8 +62,8 @@ def data_card(
         *_sampled(evidence),
         "## What is not proved",
         "",
-        "- Whoever holds the original of a record and can tell which row it became learns what the"
-        " original says.",
+        "- Whoever can tell which row is whose, and knows other columns of that person's original,"
+        " may read more than stated above, and more than from those columns alone.",
         "- Several rows that are known to belong to one person can say more than one row.",
         "- Another release of the same records, with another key or other settings, is not covered:"
         " whoever can tell which of its rows belongs to which row here can average out the draws.",
@@ -118,11 +120,14 @@ def _proved(name: str, claim: ReleaseClaim) -> list[str]:
     shown, plan = _plain(name), claim.plan
     one = claim.stated
     lines = [
-        f"- **{shown}**: nobody names it correctly from one row in more than {_percent(one)} of"
-        f" cases, seen without the other rows. Guessing gets {_percent(claim.floor)}."
+        f"- **{shown}**: nobody names it correctly from one row in more than"
+        f" {_at_most(one, claim.floor)} of cases, seen without the other rows. Guessing gets"
+        f" {_percent(claim.floor)}."
     ]
     linked = claim.linked if plan is None else plan.linked
-    told = ", ".join(f"{size} rows: {_percent(bound)}" for size, bound in linked.items())
+    told = ", ".join(
+        f"{size} rows: {_at_most(bound, claim.floor)}" for size, bound in linked.items()
+    )
     lines.append(f"  - From several rows of one class, at most: {told}.")
     if claim.measured:
         known = ", ".join(
@@ -132,10 +137,13 @@ def _proved(name: str, claim: ReleaseClaim) -> list[str]:
         )
         lines.append(f"  - Attacks that know other rows' labels read (measured) with {known}.")
     # Who sees all rows also sees how often each code was drawn, so only the drawn table bounds it.
-    drawn = ", ".join(f"{size} rows: {_percent(bound)}" for size, bound in claim.linked.items())
+    drawn = ", ".join(
+        f"{size} rows: {_at_most(bound, claim.floor)}" for size, bound in claim.linked.items()
+    )
     lines.append(
         f"  - Whoever sees all rows at once, or even knew how often each class drew each code: at"
-        f" most {_percent(claim.one)} from one row; from several of one class, at most: {drawn}."
+        f" most {_at_most(claim.one, claim.floor)} from one row; from several of one"
+        f" class, at most: {drawn}."
     )
     return lines
 
@@ -159,6 +167,15 @@ def _code(text: str) -> str:
         return f"`{one}`"
     fence = "`" * (1 + max(len(run) for run in re.findall("`+", one)))
     return f"{fence} {one} {fence}"
+
+
+def _at_most(bound: float, floor: float) -> str:
+    """A bound, rounded up unless it is the floor: rounded down it would promise too much."""
+    if no_more(bound, floor):
+        return _percent(floor)
+    digits = 1 if bound >= 0.1 else 2
+    step = 10.0 ** (digits + 2)
+    return f"{100 * min(math.ceil(step * bound - 1e-9) / step, 1.0):.{digits}f} %"
 
 
 def _percent(share: float) -> str:
