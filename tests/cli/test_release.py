@@ -88,7 +88,7 @@ def test_what_is_said(ground: Path, cli: Run) -> None:
     ran = cli(*BASE, "-o", "out")
     assert ran.code == 0
     said = " ".join(ran.out.split())
-    assert "proved: nobody names 'sex' from one row alone in more than" in said
+    assert "proved: nobody who cannot tell whose row it is names 'sex' from it in more than" in said
     assert "with all rows at hand, and even with the totals of each code, in no more than" in said
     assert "out: hand over this folder; start with README.md and report.html" in said
     assert "keep private (the key, and which row became which)" in said

@@ -107,6 +107,23 @@ def test_keep_takes_a_column_along_and_says_so(data: Dataset, bundle: Bundle) ->
     assert released.left_out["temp"] == "left out on request"
 
 
+def test_kept_columns_that_tell_rows_apart_are_a_warning(data: Dataset, bundle: Bundle) -> None:
+    numbered = data.table.append_column("customer", pa.array(range(len(data))))
+    own = replace(
+        subject(data, bundle),
+        table=numbered,
+        schema=data.schema.append(pa.field("customer", pa.int64())),
+    )
+    told = decide(own, Wishes(keep=("customer",)))
+    assert told.apart == 1
+    assert told.linking == ["customer"]
+    assert "customer may show whose a row is" in str(told.whose_row(same_order=False))
+    coarse = decide(own, Wishes(keep=("device",)))  # a few values, shared by many
+    assert coarse.linking == []
+    assert coarse.whose_row(same_order=False) is None
+    assert "the order of the rows" in str(coarse.whose_row(same_order=True))
+
+
 @pytest.mark.parametrize("name", ["gender", "sex"])
 def test_suppressed_columns_and_their_copies_stay_with_keep_labels_alone(
     data: Dataset, bundle: Bundle, name: str

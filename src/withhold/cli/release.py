@@ -155,7 +155,7 @@ def _tell(made: Given) -> None:
             continue
         linked = claim.linked if claim.plan is None else claim.plan.linked
         line = (
-            f"proved: nobody names '{name}' from one row alone in more than"
+            f"proved: nobody who cannot tell whose row it is names '{name}' from it in more than"
             f" {100 * claim.stated:.2f} % of cases (guessing: {100 * claim.floor:.2f} %), nor from"
             f" 20 rows of one class in more than {at_most_or_guess(linked['20'], claim.floor)} %;"
             " with all rows at hand, and even with the totals of each code, in no more than"

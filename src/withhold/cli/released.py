@@ -30,6 +30,7 @@ def said(written: Written) -> dict[str, Any]:
         "dropped": list(decision.left_out),
         "left_out_because": decision.left_out,
         "kept_by_name": decision.kept_by_name,
+        "linking": decision.linking,
         "tells": decision.tells,
         "unchecked": decision.unchecked,
         "unchecked_here": decision.unchecked_here,
@@ -65,6 +66,9 @@ def tell_columns(headline: str, written: Written) -> None:
             cover = "not covered by the certificate"
         line = f"warning: kept by name, {cover}: {names}"
         typer.echo(wrapped(line, sys.stderr), err=True)
+    linked = decision.whose_row(same_order=written.same_order)
+    if written.certificate and linked:
+        typer.echo(wrapped(f"warning: {linked}", sys.stderr), err=True)
     if decision.unchecked_here:
         names = ", ".join(decision.unchecked_here)
         line = (

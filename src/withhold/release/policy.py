@@ -28,6 +28,7 @@ from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD, encode_any
 
 FloatArray = npt.NDArray[np.float32]
+LINKING = 0.1  # share of rows told apart by the columns kept by name, from which they are a warning
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Decision:
 
     columns: tuple[ColumnDecision, ...]
     tells: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    apart: float = 0.0  # share of the rows that the columns kept by name tell from all others
 
     @property
     def leaving(self) -> list[str]:
@@ -91,6 +93,21 @@ class Decision:
     def kept_by_name(self) -> list[str]:
         """Columns that leave because the user asked for them. No certificate covers them."""
         return [c.column for c in self.columns if c.leaves and c.rule == "kept"]
+
+    @property
+    def linking(self) -> list[str]:
+        """Columns kept by name that tell rows apart, so that they may show whose a row is."""
+        return self.kept_by_name if self.apart > LINKING else []
+
+    def whose_row(self, *, same_order: bool) -> str | None:
+        """A warning if receivers may see whose a row is: then no certificate holds for them."""
+        if not (self.linking or same_order):
+            return None
+        how = "the order of the rows" if same_order else ", ".join(self.linking)
+        return (
+            f"{how} may show whose a row is; for anyone who knows that, and other columns of that"
+            " person, the figures of the certificate do not hold"
+        )
 
     @property
     def unchecked_here(self) -> list[str]:
@@ -169,7 +186,19 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
         if name in found and said.rule != "copy":
             continue  # kept by name
         found[name] = said
-    return Decision(tuple(found[n] for n in names), revealed(measured))
+    columns = tuple(found[n] for n in names)
+    kept = [c.column for c in columns if c.leaves and c.rule == "kept"]
+    return Decision(columns, revealed(measured), _told_apart(subject.table, kept))
+
+
+def _told_apart(table: pa.Table, columns: Sequence[str]) -> float:
+    """The share of the rows that no other row equals in these columns."""
+    there = [c for c in columns if c in table.column_names]
+    if not there or not table.num_rows:
+        return 0.0
+    joint = np.stack([encode_any(table[c]) for c in there], axis=1)
+    counts = np.unique(joint, axis=0, return_counts=True)[1]
+    return float((counts == 1).sum() / table.num_rows)
 
 
 def labels_of(

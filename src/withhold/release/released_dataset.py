@@ -184,6 +184,17 @@ def release_dataset(
     plain = plain_table(left.table, one_missing=True)
     released = replace(left, table=plain, schema=plain_schema(left.schema)).rows(order)
     _say_left_out(decision, progress)
+    certificate = certifier.certificate(
+        decision,
+        name=dataset.name,
+        sha256=None,
+        records=len(dataset),
+        columns=released.schema.names,
+        same_order=wishes.same_order,
+    )
+    linked = decision.whose_row(same_order=wishes.same_order)
+    if certificate is not None and linked:
+        progress.say(f"warning: {linked}")
     return ReleasedDataset(
         **{f.name: getattr(released, f.name) for f in fields(Dataset)},
         left_out=decision.left_out,
@@ -191,14 +202,7 @@ def release_dataset(
         original_rows=order,
         original_digest=records_digest(dataset),
         same_order=wishes.same_order,
-        certificate=certifier.certificate(
-            decision,
-            name=dataset.name,
-            sha256=None,
-            records=len(dataset),
-            columns=released.schema.names,
-            same_order=wishes.same_order,
-        ),
+        certificate=certificate,
         key=key,
     )
 

@@ -25,8 +25,8 @@ def data_card(
     lines = [
         f"# {_plain(release.name)}",
         "",
-        f"{certificate.release.records:,} records in which {suppress} cannot be told, released"
-        f" with `withhold release` {certificate.version}.",
+        f"{certificate.release.records:,} records in which {suppress} is suppressed, released with"
+        f" `withhold release` {certificate.version}.",
         "",
     ]
     if evidence.gate is not None and not evidence.gate.passed:
