@@ -146,6 +146,9 @@ def _said(made: Given) -> dict[str, Any]:
 
 
 def _tell(made: Given) -> None:
+    from withhold.certificate.claim_wording import at_most
+    from withhold.certificate.claim_wording import at_most_or_guess as bound
+
     tell_columns(f"{near(made.release)}: {made.written.records:,} records", _moved(made))
     for name, claims in made.certificate.attributes.items():
         claim = claims.release
@@ -154,9 +157,10 @@ def _tell(made: Given) -> None:
         linked = claim.linked if claim.plan is None else claim.plan.linked
         line = (
             f"proved: nobody names '{name}' from one row alone in more than"
-            f" {100 * claim.stated:.2f} % of cases (guessing: {100 * claim.floor:.2f} %), nor from"
-            f" 20 rows of one class in more than {100 * linked['20']:.1f} %; with all rows at hand,"
-            f" and even with the totals of each code, in no more than {100 * claim.one:.2f} %"
+            f" {bound(claim.stated, claim.floor, digits=2)} % of cases (guessing:"
+            f" {100 * claim.floor:.2f} %), nor from 20 rows of one class in more than"
+            f" {bound(linked['20'], claim.floor)} %; with all rows at hand, and even with the"
+            f" totals of each code, in no more than {at_most(claim.one, digits=2)} %"
         )
         typer.echo(wrapped(line, sys.stdout))
     found = len(made.audit.always) + 1  # after these, each part of the verdict says what it is

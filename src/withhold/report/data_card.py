@@ -8,6 +8,7 @@ from pathlib import Path
 from withhold.audit.evidence import Evidence
 from withhold.audit.whole_release import sampled_note
 from withhold.bundle.bundle import Bundle
+from withhold.certificate.claim_wording import at_most_or_guess
 from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.safe_read import file_sha256
@@ -23,7 +24,7 @@ def data_card(
     lines = [
         f"# {_plain(release.name)}",
         "",
-        f"{certificate.release.records:,} records in which {suppress} cannot be told, released"
+        f"{certificate.release.records:,} records without {suppress}, released"
         f" with `withhold release` {certificate.version}.",
         "",
     ]
@@ -117,12 +118,17 @@ def _left_out(certificate: ReleaseCertificate) -> list[str]:
 def _proved(name: str, claim: ReleaseClaim) -> list[str]:
     shown, plan = _plain(name), claim.plan
     one = claim.stated
+
+    def bound(figure: float) -> str:
+        digits = 1 if figure >= 0.1 else 2
+        return f"{at_most_or_guess(figure, claim.floor, digits=digits)} %"
+
     lines = [
-        f"- **{shown}**: nobody names it correctly from one row in more than {_percent(one)} of"
+        f"- **{shown}**: nobody names it correctly from one row in more than {bound(one)} of"
         f" cases, seen without the other rows. Guessing gets {_percent(claim.floor)}."
     ]
     linked = claim.linked if plan is None else plan.linked
-    told = ", ".join(f"{size} rows: {_percent(bound)}" for size, bound in linked.items())
+    told = ", ".join(f"{size} rows: {bound(most)}" for size, most in linked.items())
     lines.append(f"  - From several rows of one class, at most: {told}.")
     if claim.measured:
         known = ", ".join(
@@ -130,12 +136,14 @@ def _proved(name: str, claim: ReleaseClaim) -> list[str]:
             for share, words in _KNOWN.items()
             if share in claim.measured
         )
-        lines.append(f"  - Attacks that know other rows' labels read (measured) with {known}.")
+        lines.append(
+            f"  - Measured, not proved: attacks that know the labels of other rows, with {known}."
+        )
     # Who sees all rows also sees how often each code was drawn, so only the drawn table bounds it.
-    drawn = ", ".join(f"{size} rows: {_percent(bound)}" for size, bound in claim.linked.items())
+    drawn = ", ".join(f"{size} rows: {bound(most)}" for size, most in claim.linked.items())
     lines.append(
         f"  - Whoever sees all rows at once, or even knew how often each class drew each code: at"
-        f" most {_percent(claim.one)} from one row; from several of one class, at most: {drawn}."
+        f" most {bound(claim.one)} from one row; from several of one class, at most: {drawn}."
     )
     return lines
 
