@@ -106,3 +106,9 @@ def test_a_secret_with_two_spellings() -> None:
     assert len(notes) == 2
     said = next(n for n in notes if "Female" in n)
     assert "'f' (50), 'F' (5), 'Female' (5) of 'sex' may mean the same" in said
+
+
+def test_a_list_column_may_be_the_features() -> None:
+    left_out, said = _notes(_table(embedding=[[0.5 * i, 1.0] for i in range(120)]))
+    assert "column 'embedding'" in left_out
+    assert "add --features embedding" in said

@@ -14,7 +14,7 @@ from withhold.records.columns.all_columns import how_well_rows_tell
 from withhold.records.columns.measure_columns import MOST, Measured, measure_columns
 from withhold.records.columns.tells import Telling
 from withhold.records.dataset import Dataset
-from withhold.records.misread_columns import misread_notes
+from withhold.records.misread_columns import list_notes, misread_notes
 from withhold.records.spelling import spelling_notes
 from withhold.records.splits import SPLIT
 from withhold.records.table_features import encode_table
@@ -63,6 +63,8 @@ def what_columns_tell(
         groups = encode_any(dataset.table[dataset.group])
     attributes = [dataset.attribute(n) for n in suppress]
     for note in misread_notes(table, table.column_names, name=dataset.name):
+        progress.say(note)
+    for note in list_notes(table, table.column_names, name=dataset.name):
         progress.say(note)
     for attribute in attributes:
         for note in spelling_notes(attribute):

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from withhold.records.arrow_kinds import is_text
+from withhold.records.arrow_kinds import is_list, is_text
 
 _LOOKED_AT = 1000  # different values of a column
 _FEWEST = 3  # of them, to say anything
@@ -38,6 +38,17 @@ def misread_notes(table: pa.Table, names: Iterable[str], *, name: str) -> Iterat
     """A warning for each column of the table `name` that is not read as what it holds."""
     for column, said in misread_columns(table, names).items():
         yield f"warning: column '{column}' of {name} holds {said}"
+
+
+def list_notes(table: pa.Table, names: Iterable[str], *, name: str) -> Iterator[str]:
+    """A warning for each list column of the table `name`: it may hold the features."""
+    for column in names:
+        if is_list(table.schema.field(column).type):
+            yield (
+                f"warning: column '{column}' of {name} holds lists, which a table cannot; if they"
+                f" are the features to release, add --features {column} (in Python:"
+                f" Dataset.read(..., features='{column}'))"
+            )
 
 
 def _misread(column: pa.ChunkedArray) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from withhold.records.dataset import Dataset
-from withhold.records.misread_columns import misread_columns, misread_notes
+from withhold.records.misread_columns import list_notes, misread_columns, misread_notes
 from withhold.records.spelling import spelling_notes
 from withhold.records.tabular import TableColumns
 
@@ -29,6 +29,7 @@ def table_notes(
             more = "; its embedding takes part"
         yield f"column '{name}' of {dataset.name} is left out: {why}{more}"
     yield from misread_notes(dataset.table, (*columns.names, *columns.dropped), name=dataset.name)
+    yield from list_notes(dataset.table, columns.dropped, name=dataset.name)
     for name in suppress:
         if name in dataset.attribute_names:
             yield from spelling_notes(dataset.attribute(name))
