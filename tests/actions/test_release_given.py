@@ -17,6 +17,7 @@ from withhold.actions.release_given import Given, GivenRequest, release_given
 from withhold.actions.request import DataOptions
 from withhold.bundle.bundle import load_bundle
 from withhold.certificate import plan_tally
+from withhold.certificate.claim_wording import at_most
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
 from withhold.core.key_file import write_key
@@ -122,6 +123,9 @@ def test_the_card_says_what_is_proved_and_what_is_not(given: Given) -> None:
     claim = given.certificate.attributes["sex"].release
     assert claim is not None
     assert f"nobody names it correctly from one row in more than {100 * claim.floor:.1f} %" in card
+    assert claim.plan is not None
+    for most in (claim.plan.linked["20"], claim.linked["20"], claim.one):
+        assert f"{at_most(most)} %" in card  # rounded up, as on the page
     for heading in ("What was done", "What is proved", "What is not proved", "How to check it"):
         assert f"## {heading}" in card
     assert file_sha256(given.release) in card

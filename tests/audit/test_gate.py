@@ -214,6 +214,7 @@ def test_any_name_can_be_asked_for(name):
         ([], "--fail-if is empty"),
         ("speaker", "'speaker' is not NAME OP VALUE"),
         ("speaker=5", "is not NAME OP VALUE"),
+        ("speaker=>5", "write >= for '=>'"),
         (">5", "is not NAME OP VALUE"),
         ("speaker>", "is not NAME OP VALUE"),
         ("speker>5", r"attribute 'speker' is not in the audit; did you mean 'speaker'\?"),

@@ -32,6 +32,8 @@ def test_text_says_floors_and_what_is_no_label(place: Path, cli: Run) -> None:
     # Correlation 0.2: 60 % from `useful` alone, up to a record or two a class and split.
     assert "suppress secret: floor 59.2 % (guessing from the preserved labels;" in ran.out
     assert "preserve useful: ceiling" in ran.out
+    alone = cli("inspect", "data.parquet", "--suppress", "secret")
+    assert "% (guessing)" in alone.out  # nothing is preserved
     assert "not a label: attribute 'id'" in ran.out
 
 

@@ -150,3 +150,10 @@ def test_words_are_completed(
     monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
     ran = cli()
     assert (ran.code, ran.out.split(), ran.err) == (0, wanted, "")
+
+
+def test_as_a_module() -> None:
+    shell = [sys.executable, "-m", "withhold", "inspect", "nowhere.csv"]
+    told = subprocess.run(shell, check=False, capture_output=True, text=True)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "no such file: nowhere.csv" in told.stderr

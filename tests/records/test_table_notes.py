@@ -74,3 +74,41 @@ def test_dates_of_another_order() -> None:
 @pytest.mark.parametrize("values", [["A12", "B13", "C14"], ["0412", "0977", "1034"], ["1,2 and 3"]])
 def test_codes_are_no_numbers(values: list[str]) -> None:
     assert _notes(_table(code=[values[i % len(values)] for i in range(120)])) == []
+
+
+def test_dates_in_several_layouts() -> None:
+    seen = [("2021-12-21", "12/02/2020", "31.01.2022")[i % 3] for i in range(120)]
+    (said,) = _notes(_table(seen=[f"{s[:-1]}{i % 2}" for i, s in enumerate(seen)]))
+    assert "dates ('12/02/2021', '2021-12-20'), which are read as text" in said
+    iso = [f"2021-12-{10 + i % 20}" for i in range(120)]
+    assert _notes(_table(seen=iso)) == []
+
+
+def test_points_between_thousands_beside_decimal_commas() -> None:
+    pay = [round(1 + i * 7.013, 3) for i in range(120)]
+    assert _notes(_table(pay=pay)) == []  # nothing says that the point is no decimal point
+    both = _notes(_table(height=[f"{i % 9},5" for i in range(120)], pay=pay))
+    assert len(both) == 2
+    assert "column 'pay' of t" in both[1].replace("the Arrow table", "t")
+    assert "if the point separates thousands" in both[1]
+    small = [round(0.1 + i * 0.013, 3) for i in range(120)]  # 0.113 has no thousand
+    assert len(_notes(_table(height=[f"{i % 9},5" for i in range(120)], share=small))) == 1
+
+
+def test_thousands_in_text() -> None:
+    (said,) = _notes(_table(pay=[f"1.{100 + i % 9}.000" for i in range(120)]))
+    assert "'1.100.000'" in said
+
+
+def test_a_secret_with_two_spellings() -> None:
+    sex = ["m", "f"] * 50 + ["F", "Female", "male", "M"] * 5
+    notes = _notes(pa.table({"sex": sex, "age": [20 + i % 7 for i in range(120)]}))
+    assert len(notes) == 2
+    said = next(n for n in notes if "Female" in n)
+    assert "'f' (50), 'F' (5), 'Female' (5) of 'sex' may mean the same" in said
+
+
+def test_a_list_column_may_be_the_features() -> None:
+    left_out, said = _notes(_table(embedding=[[0.5 * i, 1.0] for i in range(120)]))
+    assert "column 'embedding'" in left_out
+    assert "add --features embedding" in said

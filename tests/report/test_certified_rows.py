@@ -60,6 +60,27 @@ def test_a_plan_above_guessing_is_rounded_up_and_not_called_guessing() -> None:
     assert "as often as by guessing" not in told
 
 
+def test_a_plan_that_is_guessing_has_one_figure_everywhere() -> None:
+    """A sum that exceeds guessing in the eighth digit is not rounded up to another figure."""
+    told = chapter(samples.exact_release(planned(0.0167 + 3e-9)))
+    assert "at most 1.7 %" in told
+    assert "no attacker beyond 1.7 %" in told
+    exact = samples.exact_release(planned(0.017 + 3e-9, floor=0.017))
+    assert "no attacker beyond 1.7 %" in chapter(exact)
+    assert "1.8 %" not in chapter(exact)
+
+
+def test_a_contradiction_states_the_figure_of_the_certificate() -> None:
+    exact = samples.exact_release(planned(0.017 + 3e-9, floor=0.017), informed=0.5)
+    assert exact.alarming
+    assert (
+        "an attack reads speaker from 50.0 % of single records, but the certificate states at"
+        in (exact.verdict)
+    )
+    assert "states at most 1.7 %" in exact.verdict
+    assert not samples.exact_release().alarming
+
+
 def test_without_the_key_the_counted_figure_comes_first() -> None:
     sample = samples.exact_release(verified=False)
     told = chapter(sample)

@@ -14,7 +14,8 @@ from withhold.records.columns.all_columns import how_well_rows_tell
 from withhold.records.columns.measure_columns import MOST, Measured, measure_columns
 from withhold.records.columns.tells import Telling
 from withhold.records.dataset import Dataset
-from withhold.records.misread_columns import misread_notes
+from withhold.records.misread_columns import list_notes, misread_notes
+from withhold.records.spelling import spelling_notes
 from withhold.records.splits import SPLIT
 from withhold.records.table_features import encode_table
 from withhold.records.tables import encode_any
@@ -63,6 +64,11 @@ def what_columns_tell(
     attributes = [dataset.attribute(n) for n in suppress]
     for note in misread_notes(table, table.column_names, name=dataset.name):
         progress.say(note)
+    for note in list_notes(table, table.column_names, name=dataset.name):
+        progress.say(note)
+    for attribute in attributes:
+        for note in spelling_notes(attribute):
+            progress.say(note)
     found: dict[str, tuple[ColumnTells, ...]] = {}
     with progress.stage("what the columns tell", len(attributes) + 1) as bar:
         jointly = measure_columns(table, attributes, groups=groups) if len(attributes) > 1 else {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import Certified, CertifiedRelease, CertifiedRows
-from withhold.certificate.claim_wording import at_most, at_most_or_guess
+from withhold.certificate.claim_wording import at_most
 from withhold.certificate.claims import NoGroupClaim
 
 
@@ -16,7 +16,7 @@ def certified_verdict(
     """Contradictions first, then what is proved of these rows, of later records, and of neither."""
     broken = [
         f"CONTRADICTION: an attack reads {name} from {100 * a.best.accuracy:.1f} % of single"
-        f" records, but the certificate states at most {at_most(a.certificate.at_most)} %: do"
+        f" records, but the certificate states at most {a.certificate.figure} %: do"
         " not rely on the certificate"
         for name, a in attributes.items()
         if a.certificate is not None and a.contradicted
@@ -50,7 +50,7 @@ def _of_later(proved: Mapping[str, Certified], source: CertifiedRelease | None) 
     """What is counted of these rows, and certified of later records."""
     if not proved:
         return []
-    bounds = ", ".join(f"{n} from more than {at_most(c.at_most)} %" for n, c in proved.items())
+    bounds = ", ".join(f"{n} from more than {c.figure} %" for n, c in proved.items())
     one = next(iter(proved.values()))
     doubt = "" if one.checked else ", not checked against the release"
     if source is not None and source.signature == "verified":
@@ -76,10 +76,9 @@ def _of_rows(proved: Mapping[str, CertifiedRows]) -> list[str]:
     for name, c in proved.items():
         plan = c.plan
         if plan is not None and (c.checked or c.of_this_file):
-            figure = at_most_or_guess(plan.one, c.release.floor)
             said.append(
                 f"certified: no attacker who does not know the draws reads {name} from more than"
-                f" {figure} % of these records, one by one (signature checked)"
+                f" {c.figure} % of these records, one by one (signature checked)"
             )
         elif c.recounted is not None:
             said.append(

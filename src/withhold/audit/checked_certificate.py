@@ -18,6 +18,7 @@ from withhold.audit.findings import Finding
 from withhold.audit.pairing import PairedRelease
 from withhold.audit.recount import codes_by_number, codes_of_rows, consistent, not_below, recount
 from withhold.audit.split import Split
+from withhold.certificate.claim_wording import at_most, at_most_or_guess
 from withhold.certificate.claims import (
     AttributeClaim,
     Certificate,
@@ -89,6 +90,13 @@ class CertifiedRows(CheckedClaims):
         return self.release.one if self.plan is None else self.plan.one
 
     @property
+    def figure(self) -> str:
+        """The figure for one row in percent, rounded as in every text about it."""
+        if self.plan is None:
+            return at_most(self.release.one)
+        return at_most_or_guess(self.plan.one, self.release.floor)
+
+    @property
     def of_these_rows(self) -> float:
         """The bound that a gate tests."""
         return self.at_most
@@ -114,6 +122,11 @@ class Certified(AttributeClaim, CheckedClaims):
         """
         stated = self.bound if self.stated is None else self.stated
         return stated if self.rows_at_most is None else max(stated, self.rows_at_most)
+
+    @property
+    def figure(self) -> str:
+        """The bound to state in percent, rounded up."""
+        return at_most(self.at_most)
 
 
 class CertifiedRelease(Finding):

@@ -108,8 +108,11 @@ class Evidence(Finding):
 
     @property
     def alarming(self) -> bool:
-        """Whether a release reveals what it should hide, or rows of it are originals."""
-        leaks = any(a.readable for a in self.suppressed.values())
+        """Whether a release reveals what it should hide, or rows of it are originals.
+
+        So does an attack that surely reads more than a certificate allows.
+        """
+        leaks = any(a.readable or a.contradicted for a in self.suppressed.values())
         return self.release is not None and (leaks or bool(self.always))
 
     @property

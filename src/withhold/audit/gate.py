@@ -129,6 +129,8 @@ def _parse(text: str, known: list[str]) -> Condition:
             f"--fail-if '{text}' is not NAME OP VALUE; write it like \"speaker>floor+2\""
         )
     name, op, value = match.groups()
+    if name.endswith("=") and name.rstrip("= ") in known:
+        raise UserError(f"--fail-if '{text}': write {op}= for '={op}'")
     name = name.strip() if name.strip() in known else re.sub(r"\s*,\s*", ",", name.strip())
     what = "worst" if op.startswith(">") else "informed"
     if name not in known and "@" in name:

@@ -65,13 +65,13 @@ def sentence(name: str, a: AttributeClaim) -> str:
     )
 
 
-def at_most_or_guess(bound: float, floor: float) -> str:
+def at_most_or_guess(bound: float, floor: float, *, digits: int = 1) -> str:
     """A figure in percent: rounded as guessing is if it is no more than guessing, otherwise up.
 
     Sums of a plan differ from the floor in the eighth digit. Rounding that up would show a leak
     that is not there.
     """
-    return f"{100 * floor:.1f}" if no_more(bound, floor) else at_most(bound)
+    return f"{100 * floor:.{digits}f}" if no_more(bound, floor) else at_most(bound, digits=digits)
 
 
 def no_more(bound: float, floor: float) -> bool:
@@ -79,6 +79,6 @@ def no_more(bound: float, floor: float) -> bool:
     return bound <= floor + _SUMS
 
 
-def at_most(bound: float) -> str:
+def at_most(bound: float, *, digits: int = 1) -> str:
     """A bound in percent, rounded up: rounded down it would promise more than is proved."""
-    return f"{math.ceil(1000 * bound - 1e-9) / 10:.1f}"
+    return f"{math.ceil(10 ** (digits + 2) * bound - 1e-9) / 10**digits:.{digits}f}"

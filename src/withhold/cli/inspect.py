@@ -91,7 +91,11 @@ def _print(found: Inspection) -> None:
     console.print(table)
     if found.kind == "table" and found.no_labels:
         names = listing(list(found.no_labels))
-        say(f"no classes, so no role as they are (bin them first): {names}", style="dim")
+        say(
+            "no labels, so they cannot be suppressed or preserved as they are (only one value, or"
+            f" too many: bin these first): {names}",
+            style="dim",
+        )
     elif found.no_labels:
         for why in found.no_labels.values():
             say(f"not a label: {why}", style="dim")
@@ -100,10 +104,9 @@ def _print(found: Inspection) -> None:
     for name, columns in found.tells.items():
         _print_tells(console, name, columns)
     for name, value in had.floor.items():
-        say(
-            f"suppress {name}: floor {100 * value:.1f} % (guessing from the preserved labels;"
-            f" always naming the most common class gets {100 * had.majority[name]:.1f} %)"
-        )
+        common = f"always naming the most common class gets {100 * had.majority[name]:.1f} %"
+        how = f"guessing from the preserved labels; {common}" if had.ceiling else "guessing"
+        say(f"suppress {name}: floor {100 * value:.1f} % ({how})")
     for name, value in had.ceiling.items():
         say(
             f"preserve {name}: ceiling {100 * value:.1f} % (the most that a release can keep if"
@@ -151,7 +154,8 @@ def _print_tells(console: Any, name: str, columns: tuple[ColumnTells, ...]) -> N
     if telling:
         console.print(
             f"Dropping {escape(repr(name))} is not enough: {len(telling)} of {len(columns) - 1}"
-            " other columns reveal it. withhold release balances them.",
+            f" other columns reveal{'s' if len(telling) == 1 else ''} it."
+            " withhold release balances them.",
             highlight=False,
         )
 

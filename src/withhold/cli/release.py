@@ -146,7 +146,8 @@ def _said(made: Given) -> dict[str, Any]:
 
 
 def _tell(made: Given) -> None:
-    from withhold.certificate.claim_wording import at_most_or_guess
+    from withhold.certificate.claim_wording import at_most
+    from withhold.certificate.claim_wording import at_most_or_guess as bound
 
     tell_columns(f"{near(made.release)}: {made.written.records:,} records", _moved(made))
     for name, claims in made.certificate.attributes.items():
@@ -156,10 +157,10 @@ def _tell(made: Given) -> None:
         linked = claim.linked if claim.plan is None else claim.plan.linked
         line = (
             f"proved: nobody who cannot tell whose row it is names '{name}' from it in more than"
-            f" {100 * claim.stated:.2f} % of cases (guessing: {100 * claim.floor:.2f} %), nor from"
-            f" 20 rows of one class in more than {at_most_or_guess(linked['20'], claim.floor)} %;"
-            " with all rows at hand, and even with the totals of each code, in no more than"
-            f" {at_most_or_guess(claim.one, claim.floor)} %"
+            f" {bound(claim.stated, claim.floor, digits=2)} % of cases (guessing:"
+            f" {100 * claim.floor:.2f} %), nor from 20 rows of one class in more than"
+            f" {bound(linked['20'], claim.floor)} %; with all rows at hand, and even with the"
+            f" totals of each code, in no more than {at_most(claim.one, digits=2)} %"
         )
         typer.echo(wrapped(line, sys.stdout))
     found = len(made.audit.always) + 1  # after these, each part of the verdict says what it is

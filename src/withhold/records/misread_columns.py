@@ -1,14 +1,15 @@
-"""Numbers and dates that are read as text, since they are written in another way."""
+"""Numbers and dates that are written in another way, so they are read as text or wrongly."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from withhold.records.arrow_kinds import is_text
+from withhold.records.arrow_kinds import is_list, is_text
 
 _LOOKED_AT = 1000  # different values of a column
 _FEWEST = 3  # of them, to say anything
@@ -19,20 +20,35 @@ _NUMBER = re.compile(
     rf"\s*{_BEFORE}[-+]?(?:\d+|\d{{1,3}}(?:[.,'\u2019\u00a0\u202f ]\d{{3}})+)(?:[.,]\d+)?"
     rf"{_AFTER}\s*"
 )
-_MARK = re.compile(r"[,€$£¥%]|\d\s+[A-Z]{3}\b|\b[A-Z]{3}\s+\d")  # not just digits, as of a code
+_MARK = re.compile(r"[,€$£¥%]|\d\s+[A-Z]{3}\b|\b[A-Z]{3}\s+\d|\d\.\d{3}\.\d{3}")  # no code
 _DATE = re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?\s*")
+_ISO_DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{1,2}:\d{2}.*)?\s*")
 
 
 def misread_columns(table: pa.Table, names: Iterable[str]) -> dict[str, str]:
     """{column: what it holds, with an example, and how to write it} for the columns of `names`."""
-    found = {name: _misread(table[name]) for name in names}
+    columns = list(names)
+    found = {name: _misread(table[name]) for name in columns}
+    if any("a comma" in said for said in found.values()):
+        found |= {name: said for name in columns if (said := _thousands(table[name]))}
     return {name: said for name, said in found.items() if said}
 
 
 def misread_notes(table: pa.Table, names: Iterable[str], *, name: str) -> Iterator[str]:
-    """A warning for each column of the table `name` that holds numbers or dates as text."""
+    """A warning for each column of the table `name` that is not read as what it holds."""
     for column, said in misread_columns(table, names).items():
         yield f"warning: column '{column}' of {name} holds {said}"
+
+
+def list_notes(table: pa.Table, names: Iterable[str], *, name: str) -> Iterator[str]:
+    """A warning for each list column of the table `name`: it may hold the features."""
+    for column in names:
+        if is_list(table.schema.field(column).type):
+            yield (
+                f"warning: column '{column}' of {name} holds lists, which a table cannot; if they"
+                f" are the features to release, add --features {column} (in Python:"
+                f" Dataset.read(..., features='{column}'))"
+            )
 
 
 def _misread(column: pa.ChunkedArray) -> str:
@@ -41,8 +57,11 @@ def _misread(column: pa.ChunkedArray) -> str:
     values = pc.unique(column.drop_null()).slice(0, _LOOKED_AT).to_pylist()
     if len(values) < _FEWEST:
         return ""
-    if _mostly(_DATE.fullmatch(v) is not None for v in values):
-        return f"dates ('{values[0].strip()}'), which are read as text; write 2024-12-31"
+    dates = [v for v in values if _DATE.fullmatch(v)]
+    if dates and _mostly(_is_date(v) for v in values):
+        other = next((v for v in values if _ISO_DATE.fullmatch(v)), None)
+        shown = f"'{dates[0].strip()}'" + (f", '{other.strip()}'" if other else "")
+        return f"dates ({shown}), which are read as text; write 2024-12-31"
     if _mostly(_is_number(v) for v in values) and any(_MARK.search(v) for v in values):
         example = next(v for v in values if _MARK.search(v)).strip()
         return (
@@ -50,6 +69,32 @@ def _misread(column: pa.ChunkedArray) -> str:
             " (pandas: read_csv(FILE, decimal=',', thousands='.'))"
         )
     return ""
+
+
+def _thousands(column: pa.ChunkedArray) -> str:
+    """Whether a column of a table with decimal commas seems to have points between thousands.
+
+    All of its numbers would have up to three digits before the point, and three after it.
+    """
+    if not pa.types.is_floating(column.type):
+        return ""
+    x = pc.unique(column.drop_null()).slice(0, _LOOKED_AT).to_numpy(zero_copy_only=False)
+    x = np.abs(x[x != 0])
+    whole = np.isclose(1000 * x, np.round(1000 * x), rtol=0, atol=1e-6)
+    if len(x) < _FEWEST or not (whole & (x >= 1) & (x < 1000)).all():
+        return ""
+    three = ~np.isclose(100 * x, np.round(100 * x), rtol=0, atol=1e-6)
+    if three.mean() < 0.5:  # of random figures, nine of ten do not end with a zero
+        return ""
+    return (
+        f"numbers with three digits after the point ({x[three][0]:.3f}), and other columns have"
+        " decimal commas: if the point separates thousands, write 1234 (pandas: read_csv(FILE,"
+        " decimal=',', thousands='.'))"
+    )
+
+
+def _is_date(text: str) -> bool:
+    return _DATE.fullmatch(text) is not None or _ISO_DATE.fullmatch(text) is not None
 
 
 def _is_number(text: str) -> bool:

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from withhold.records.dataset import Dataset
-from withhold.records.misread_columns import misread_columns, misread_notes
+from withhold.records.misread_columns import list_notes, misread_columns, misread_notes
+from withhold.records.spelling import spelling_notes
 from withhold.records.tabular import TableColumns
 
 SELDOM = 0.05  # of the people with several records, so few have two classes if that is a mistake
@@ -17,7 +18,10 @@ SELDOM = 0.05  # of the people with several records, so few have two classes if 
 def table_notes(
     dataset: Dataset, columns: TableColumns, suppress: Collection[str]
 ) -> Iterator[str]:
-    """Columns that are left out, ids that two people share, numbers that are read as text."""
+    """Columns that are left out, numbers that are read as text, and doubtful labels.
+
+    Doubtful are classes that differ only in spelling, and ids that two people share.
+    """
     misread = misread_columns(dataset.table, columns.dropped)
     for name, why in columns.dropped.items():
         more = "" if name in misread else _shared_id(dataset, name, why)
@@ -25,7 +29,10 @@ def table_notes(
             more = "; its embedding takes part"
         yield f"column '{name}' of {dataset.name} is left out: {why}{more}"
     yield from misread_notes(dataset.table, (*columns.names, *columns.dropped), name=dataset.name)
+    yield from list_notes(dataset.table, columns.dropped, name=dataset.name)
     for name in suppress:
+        if name in dataset.attribute_names:
+            yield from spelling_notes(dataset.attribute(name))
         yield from _two_people(dataset, name)
 
 

@@ -15,14 +15,13 @@ from withhold.report.certified_rows import (
     RowsTable,
     measured,
     of_these_rows,
-    plan_percent,
     rows_facts,
     rows_sentences,
     rows_table,
 )
 from withhold.report.charts.bound_chart import limit
 from withhold.report.headline import proved as proved_sentence
-from withhold.report.number_format import at_most_percent, counted, percent, points
+from withhold.report.number_format import at_most_percent, counted, percent, percent_of, points
 from withhold.report.wording import bold
 
 
@@ -49,14 +48,7 @@ class Proved:
         if self.found.at_most >= 1:
             return "no bound"
         doubt = "" if self.found.checked or self.found.of_this_file else ", not checked"
-        return f"at most {self._figure}{doubt}"
-
-    @property
-    def _figure(self) -> str:
-        found = self.found
-        if isinstance(found, CertifiedRows) and found.plan is not None:
-            return plan_percent(found.plan.one, found.release.floor)
-        return at_most_percent(found.at_most)
+        return f"at most {percent_of(self.found.figure)}{doubt}"
 
     @property
     def counts(self) -> Certified | ReleaseClaim:
@@ -99,6 +91,7 @@ def proved(attributes: Sequence[tuple[int, str, AttributeEvidence]]) -> list[Pro
                 a.best.ci,
                 floor=a.floor,
                 bound=a.certificate.at_most,
+                figure=a.certificate.figure,
                 title=f"Found and proved of {name}",
             ),
             facts=_facts(name, a.certificate),
@@ -177,7 +170,7 @@ def _alarm(name: str, a: AttributeEvidence, found: Certified | CertifiedRows) ->
         " assumptions do not hold here."
     ).format(
         bold(name),
-        bold(at_most_percent(found.at_most)),
+        bold(percent_of(found.figure)),
         bold(percent(a.best.accuracy)),
         "" if found.checked else "it belongs to another release, or ",
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 
 from withhold.audit.evidence import Evidence
 from withhold.audit.whole_release import sampled_note
 from withhold.bundle.bundle import Bundle
-from withhold.certificate.claim_wording import no_more
+from withhold.certificate.claim_wording import at_most_or_guess
 from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.safe_read import file_sha256
@@ -119,15 +118,17 @@ def _left_out(certificate: ReleaseCertificate) -> list[str]:
 def _proved(name: str, claim: ReleaseClaim) -> list[str]:
     shown, plan = _plain(name), claim.plan
     one = claim.stated
+
+    def bound(figure: float) -> str:
+        digits = 1 if figure >= 0.1 else 2
+        return f"{at_most_or_guess(figure, claim.floor, digits=digits)} %"
+
     lines = [
-        f"- **{shown}**: nobody names it correctly from one row in more than"
-        f" {_at_most(one, claim.floor)} of cases, seen without the other rows. Guessing gets"
-        f" {_percent(claim.floor)}."
+        f"- **{shown}**: nobody names it correctly from one row in more than {bound(one)} of"
+        f" cases, seen without the other rows. Guessing gets {_percent(claim.floor)}."
     ]
     linked = claim.linked if plan is None else plan.linked
-    told = ", ".join(
-        f"{size} rows: {_at_most(bound, claim.floor)}" for size, bound in linked.items()
-    )
+    told = ", ".join(f"{size} rows: {bound(most)}" for size, most in linked.items())
     lines.append(f"  - From several rows of one class, at most: {told}.")
     if claim.measured:
         known = ", ".join(
@@ -135,15 +136,14 @@ def _proved(name: str, claim: ReleaseClaim) -> list[str]:
             for share, words in _KNOWN.items()
             if share in claim.measured
         )
-        lines.append(f"  - Attacks that know other rows' labels read (measured) with {known}.")
+        lines.append(
+            f"  - Measured, not proved: attacks that know the labels of other rows, with {known}."
+        )
     # Who sees all rows also sees how often each code was drawn, so only the drawn table bounds it.
-    drawn = ", ".join(
-        f"{size} rows: {_at_most(bound, claim.floor)}" for size, bound in claim.linked.items()
-    )
+    drawn = ", ".join(f"{size} rows: {bound(most)}" for size, most in claim.linked.items())
     lines.append(
         f"  - Whoever sees all rows at once, or even knew how often each class drew each code: at"
-        f" most {_at_most(claim.one, claim.floor)} from one row; from several of one"
-        f" class, at most: {drawn}."
+        f" most {bound(claim.one)} from one row; from several of one class, at most: {drawn}."
     )
     return lines
 
@@ -167,15 +167,6 @@ def _code(text: str) -> str:
         return f"`{one}`"
     fence = "`" * (1 + max(len(run) for run in re.findall("`+", one)))
     return f"{fence} {one} {fence}"
-
-
-def _at_most(bound: float, floor: float) -> str:
-    """A bound, rounded up unless it is the floor: rounded down it would promise too much."""
-    if no_more(bound, floor):
-        return _percent(floor)
-    digits = 1 if bound >= 0.1 else 2
-    step = 10.0 ** (digits + 2)
-    return f"{100 * min(math.ceil(step * bound - 1e-9) / step, 1.0):.{digits}f} %"
 
 
 def _percent(share: float) -> str:

@@ -14,7 +14,7 @@ from withhold.audit.checked_certificate import CertifiedRows
 from withhold.audit.evidence import Evidence
 from withhold.report import wording
 from withhold.report.certified_rows import not_proved, rows_in_short
-from withhold.report.number_format import at_most_percent, percent
+from withhold.report.number_format import at_most_percent, percent, percent_of
 
 _MANY = 4  # attributes or columns that a sentence names
 
@@ -175,7 +175,7 @@ def _contradicted(evidence: Evidence) -> Markup | None:
             return Markup(
                 "an attack names the {} for {} of single records, but its certificate says that"
                 " no attack can exceed {}."
-            ).format(_em(name), percent(a.best.accuracy), at_most_percent(a.certificate.at_most))
+            ).format(_em(name), percent(a.best.accuracy), percent_of(a.certificate.figure))
     return None
 
 

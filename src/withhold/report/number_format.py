@@ -17,7 +17,12 @@ def percent(share: float | None) -> str:
 
 def at_most_percent(bound: float) -> str:
     """A bound, rounded up: rounded down it would promise more than is proved. `10.2 %`."""
-    return f"{at_most(bound)}{_SPACE}%"
+    return percent_of(at_most(bound))
+
+
+def percent_of(figure: str) -> str:
+    """A figure that is rounded already, with the sign: `10.2 %`."""
+    return f"{figure}{_SPACE}%"
 
 
 def points(share: float | None) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from withhold.audit.checked_certificate import CertifiedRows
-from withhold.certificate.claim_wording import at_most, at_most_or_guess
 from withhold.core.terminal import printable
 from withhold.report.number_format import NONE, bits, points, span
 
@@ -96,11 +95,9 @@ def _proved(a: AttributeEvidence) -> str:
     if isinstance(found, CertifiedRows):
         if not found.reliable or not (found.checked or found.of_this_file):
             return NONE
-        if found.plan is not None:
-            return at_most_or_guess(found.plan.one, found.release.floor)
     elif found is None or found.stated is None:
         return NONE
-    return at_most(found.at_most)
+    return found.figure
 
 
 def _linked(a: AttributeEvidence) -> Linked | None:

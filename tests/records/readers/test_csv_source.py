@@ -90,6 +90,13 @@ def test_a_ragged_row_is_named_by_its_line(tmp_path):
     text = 'a,b\n1,"two\nlines"\n\n3,4,5\n'
     message = said(tmp_path, text)
     assert "t.csv line 5 has 3 fields where the header has 2" in message
+    assert "title" not in message
+
+
+def test_a_title_above_the_column_names(tmp_path):
+    message = said(tmp_path, "Patients, of 2024\n\na,b,c\n1,2,3\n")
+    assert "line 3 has 3 fields where the header has 2" in message
+    assert message.endswith("if line 1 is a title, delete all lines above the column names")
 
 
 def test_a_ragged_row_late_in_gzip(tmp_path, monkeypatch):
@@ -153,7 +160,7 @@ def test_a_ragged_row_names_the_guessed_delimiter_and_the_way_out(tmp_path):
     message = said(tmp_path, "a;b\n1;2;3\n")
     assert "if fields are not separated by semicolons, say which: --delimiter ','" in message
     path = tmp_path / "t.csv"
-    with pytest.raises(UserError, match=r"in quotes$"):
+    with pytest.raises(UserError, match=r"in quotes; if line 1 is a title, [^;]*$"):
         open_source(path, delimiter=";")  # nothing was guessed
 
 

@@ -89,6 +89,8 @@ def test_headers(path, read):
     assert "more than one column named 'a'" in said(book(path, s=[["a", "a"], [1, 2]]))
     message = said(book(path, s=[["a", None, "c"], [1, None, 2], [1, 5, 2]]))
     assert "a value in cell B3, but no name for its column in row 1" in message
+    title = said(book(path, s=[["Patients of 2024"], [], ["a", "b"], [1, 2]]))
+    assert "if row 1 is a title, delete all rows above the column names" in title
     assert "in cell AC2" in said(book(path, s=[["a"], [1] + [None] * 27 + ["note"]]))
     got = read(book(path, s=[["a", None, 2020], [1, None, 2]]))
     assert got.to_pydict() == {"a": [1], "2020": [2]}

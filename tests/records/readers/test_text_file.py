@@ -26,6 +26,7 @@ class TestEncodings:
     def test_latin_1_names_the_line(self, tmp_path, suffix, packed):
         message = said(tmp_path / f"t{suffix}{packed}", TEXTS[suffix].encode("latin-1"))
         assert "is not text in UTF-8 (line 3 has the byte 0xeb); save it as UTF-8" in message
+        assert (f"t{suffix} > t-utf8{suffix}" in message) == (not packed)
 
     @pytest.mark.parametrize("code", ["utf-16", "utf-32"])
     def test_wide_encodings(self, tmp_path, suffix, packed, code):

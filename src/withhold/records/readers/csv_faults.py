@@ -17,12 +17,16 @@ _MOST = 2**20  # characters of a line that are looked at
 
 @dataclass(frozen=True)
 class RaggedRecord:
-    """A record with `fields` fields, where the header has `width`; its first and last line."""
+    """A record with `fields` fields, where the header has `width`; its first and last line.
+
+    second: whether it follows the header, so that the header may be a title.
+    """
 
     line: int
     last: int
     fields: int
     width: int
+    second: bool
 
 
 def ragged_record(path: Path, delimiter: str) -> RaggedRecord | None:
@@ -30,13 +34,14 @@ def ragged_record(path: Path, delimiter: str) -> RaggedRecord | None:
 
     None if it is not found: the csv module has its own limits.
     """
-    width = before = 0
+    width = before = rows = 0
     with suppress(csv.Error, OSError, EOFError, zlib.error), open_text(path) as file:
         reader = csv.reader(_lines(file), delimiter=delimiter)
         for row in reader:
             width = width or len(row)
+            rows += bool(row)
             if row and len(row) != width:
-                return RaggedRecord(before + 1, reader.line_num, len(row), width)
+                return RaggedRecord(before + 1, reader.line_num, len(row), width, rows == 2)
             before = reader.line_num
     return None
 

@@ -157,6 +157,8 @@ class CsvSource(Source):
         found = ragged_record(self.path, self.delimiter)
         if found is None:
             return f"has rows with more or fewer fields than the header; {way_out}"
+        if found.second and found.fields > found.width:
+            way_out += "; if line 1 is a title, delete all lines above the column names"
         where, has = f"line {found.line}", "has"
         if found.last > found.line:
             where, has = f"lines {found.line} to {found.last}", "are one row of"

@@ -67,9 +67,14 @@ class ExcelSource(Source):
                 if cell is None:
                     continue
                 if i not in known:
+                    title = (
+                        f"; if row {header} is a title, delete all rows above the column names"
+                        if len(names) == 1
+                        else "; name the column or clear the cell"
+                    )
                     raise UserError(
                         f"{self.path} has a value in cell {_letters(i)}{number}, but no name for"
-                        f" its column in row {header}; name the column or clear the cell"
+                        f" its column in row {header}{title}"
                     )
                 if isinstance(cell, str) and cell in _ERRORS:
                     raise UserError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import shlex
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
@@ -49,7 +50,9 @@ def first_bytes(path: Path, count: int = _STEP) -> bytes:
         head = file.read(count)
     for mark, encoding in _MARKS.items():
         if head.startswith(mark):
-            raise UserError(f"{path} is text in {encoding}; save it as UTF-8")
+            raise UserError(
+                f"{path} is text in {encoding}; save it as UTF-8{_convert(path, encoding)}"
+            )
     for start, what in _FORMATS.items():
         if head.startswith(start):
             raise UserError(f"{path} is not text but {what}; give it the suffix of its format")
@@ -61,9 +64,17 @@ def first_bytes(path: Path, count: int = _STEP) -> bytes:
 def not_utf8(path: Path) -> UserError:
     """The error for a file with bytes that are not UTF-8, with the line of the first."""
     return UserError(
-        f"{path} is not text in UTF-8{_where(path)}; save it as UTF-8, or convert it:"
-        " iconv -f LATIN1 -t UTF-8"
+        f"{path} is not text in UTF-8{_where(path)}; save it as UTF-8"
+        f"{_convert(path, 'WINDOWS-1252')}"
     )
+
+
+def _convert(path: Path, encoding: str) -> str:
+    """How to convert a file that is not compressed; most that are not UTF-8 are from Windows."""
+    if is_packed(path):
+        return ""
+    new = shlex.quote(f"{path.stem}-utf8{path.suffix}")
+    return f", or convert it: iconv -f {encoding} -t UTF-8 {shlex.quote(str(path))} > {new}"
 
 
 def _where(path: Path) -> str:

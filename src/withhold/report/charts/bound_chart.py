@@ -9,24 +9,35 @@ import math
 
 from markupsafe import Markup
 
+from withhold.certificate.claim_wording import at_most
 from withhold.report.charts import svg
 from withhold.report.charts.named_marks import LINE, Mark, across, named
-from withhold.report.number_format import at_most_percent, percent, span
+from withhold.report.number_format import percent, percent_of, span
 
 _BAR, _TOP = 16, 22  # pixels: the bar, and the lettering over it
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 def limit(
-    value: float, ci: tuple[float, float], *, floor: float, bound: float, title: str
+    value: float,
+    ci: tuple[float, float],
+    *,
+    floor: float,
+    bound: float,
+    title: str,
+    figure: str | None = None,
 ) -> Markup:
-    """A bar as long as the best attack, on a track that ends at the bound."""
+    """A bar as long as the best attack, on a track that ends at the bound.
+
+    figure: the bound in percent as the text states it; by default rounded up.
+    """
+    said = _said(bound, at_most(bound) if figure is None else figure)
     end = scale(value, ci[1], floor, bound)
     bottom = _TOP + _BAR + 8
     low, high = (svg.at(side / end) for side in ci)
     marks = [
         Mark(floor / end, f"guessing {percent(floor)}", "floor"),
-        Mark(bound / end, _said(bound), "bound"),
+        Mark(bound / end, said, "bound"),
     ]
     return svg.drawing(
         bottom + LINE * 3 + 2,
@@ -43,12 +54,12 @@ def limit(
         kind="limit",
         title=title,
         description=f"Best attack found {percent(value)}, interval {span(ci)}; guessing"
-        f" {percent(floor)}; {_said(bound)}",
+        f" {percent(floor)}; {said}",
     )
 
 
-def _said(bound: float) -> str:
-    return f"no attacker beyond {at_most_percent(bound)}" if bound < 1 else "nothing is ruled out"
+def _said(bound: float, figure: str) -> str:
+    return f"no attacker beyond {percent_of(figure)}" if bound < 1 else "nothing is ruled out"
 
 
 def _names(marks: list[Mark], bottom: float) -> list[Markup]:

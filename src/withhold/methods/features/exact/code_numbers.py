@@ -65,8 +65,9 @@ def _tell_small(classes: Classes, codes: int, config: ExactConfig, progress: Pro
     if len(few) and codes > 1:
         names = ", ".join(shown(classes.names[c]) for c in few[:3])
         progress.say(
-            f"warning: {len(few):,} classes have fewer than {config.each} records ({names}): their"
-            " records get codes at random, so little of them is kept"
+            f"warning: {len(few):,} class{'es have' if len(few) > 1 else ' has'} fewer than"
+            f" {config.each} records ({names}): their records get codes at random, so little of"
+            " them is kept"
         )
 
 

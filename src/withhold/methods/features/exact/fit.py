@@ -203,8 +203,8 @@ def _enough_people(
         if int(kept.sum()) < 2:
             break
     raise UserError(
-        f"fewer than two codes have {config.least} people behind them; give more records, or lower"
-        " least"
+        f"fewer than two codes have {config.least} people behind them (equal rows count as one"
+        " person); give more records, or lower least"
     )
 
 
