@@ -140,6 +140,7 @@ def test_an_attack_that_is_surely_above_the_bound_contradicts_it(figures, contra
     a = found(**figures, certificate=certified(0.25))
     assert a.contradicted is contradicted
     verdict = evidence(a=a).verdict
+    assert bool(evidence(a=a).failing) is contradicted  # whatever the conditions of the gate are
     said = (
         "CONTRADICTION: an attack reads a from 27.5 % of single records, but the certificate states"
         " at most 25.0 %"

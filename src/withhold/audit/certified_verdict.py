@@ -10,17 +10,22 @@ from withhold.certificate.claim_wording import at_most
 from withhold.certificate.claims import NoGroupClaim
 
 
-def certified_verdict(
-    attributes: Mapping[str, AttributeEvidence], source: CertifiedRelease | None
-) -> list[str]:
-    """Contradictions first, then what is proved of these rows, of later records, and of neither."""
-    broken = [
+def contradictions(attributes: Mapping[str, AttributeEvidence]) -> list[str]:
+    """Certificates that an attack surely contradicts, in words."""
+    return [
         f"CONTRADICTION: an attack reads {name} from {100 * a.best.accuracy:.1f} % of single"
         f" records, but the certificate states at most {a.certificate.figure} %: do"
         " not rely on the certificate"
         for name, a in attributes.items()
         if a.certificate is not None and a.contradicted
     ]
+
+
+def certified_verdict(
+    attributes: Mapping[str, AttributeEvidence], source: CertifiedRelease | None
+) -> list[str]:
+    """Contradictions first, then what is proved of these rows, of later records, and of neither."""
+    broken = contradictions(attributes)
     proved = {
         name: a.certificate
         for name, a in attributes.items()

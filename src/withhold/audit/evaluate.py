@@ -154,7 +154,7 @@ def evaluate(
     )
     if gate is None:
         return evidence
-    checked = check_gate(gate, found, evidence.always, alone=release is None)
+    checked = check_gate(gate, found, evidence.failing, alone=release is None)
     return evidence.model_copy(update={"gate": checked})
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, computed_field
 
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.certified_verdict import certified_verdict
+from withhold.audit.certified_verdict import certified_verdict, contradictions
 from withhold.audit.checked_certificate import CertifiedRelease
 from withhold.audit.findings import (
     METADATA,
@@ -116,8 +116,13 @@ class Evidence(Finding):
         return self.release is not None and (leaks or bool(self.always))
 
     @property
+    def failing(self) -> list[str]:
+        """Findings that fail every gate, in words: also a contradicted certificate."""
+        return [*self.always, *contradictions(self.attributes)]
+
+    @property
     def always(self) -> list[str]:
-        """Findings that always fail the gate, in words."""
+        """Findings about the release itself that fail every gate, in words."""
         return [*self.left, *self.untouched, *self.unread]
 
     @property

@@ -10,7 +10,7 @@ A condition is NAME[@WHAT] OP VALUE. An audit FAILS if a condition holds.
 
 Without WHAT, > tests the worst tier: any leak counts. < tests the informed figure: what a model
 trained on the release can use. A release that still contains a suppressed attribute as a column, or
-unchanged records, always fails.
+unchanged records, always fails. So does one with a certificate that an attack contradicts.
 
 A condition with > also fails if the verdict on its attribute is "blind": the attackers do not
 read it from the original either, or nothing shows that records are compared with their own
