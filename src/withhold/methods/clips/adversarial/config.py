@@ -60,6 +60,9 @@ class AdversarialConfig(ClipConfig):
     restart_every: int | None = Field(
         200, ge=1, description="steps between two restarts of privacy models; null: never"
     )
+    restart_updates: int = Field(
+        20, ge=0, le=10_000, description="the most steps of a restarted privacy model at once"
+    )
     restart: Restart = Field("turn", description="restart all privacy models, or one in turn")
 
     @model_validator(mode="after")
