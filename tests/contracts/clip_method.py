@@ -25,7 +25,7 @@ from withhold.records.roles import Roles
 from withhold.records.samples import Clip, Picture
 
 TESTS = Path(__file__).parents[1]
-CLIPS = 40
+CLIPS = 64
 
 
 class ClipMethodContract:

@@ -40,7 +40,7 @@ class FrameSize:
         if self.step is None:
             if count < self.frames:
                 return [*range(count), *[count - 1] * (self.frames - count)]
-            return np.linspace(0, count - 1, self.frames).round().astype(int).tolist()
+            return [int(i) for i in np.linspace(0, count - 1, self.frames).round()]
         reach = (self.frames - 1) * self.step + 1
         first = max((count - reach) // 2, 0)
         return [min(first + i * self.step, count - 1) for i in range(self.frames)]

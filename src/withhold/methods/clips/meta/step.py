@@ -33,7 +33,7 @@ def meta_gradient(
 ) -> tuple[tuple[Tensor, ...], Losses]:
     """g, in the order of the anonymiser's parameters, and what was measured."""
     network = players.anonymiser
-    weights = dict(network.named_parameters())
+    weights: Weights = dict(network.named_parameters())
     joint = config.sets == "joint"
     second = config.order == "second" and not joint
     # Gradients by the weights of the readers would be computed twice and thrown away.
