@@ -73,7 +73,7 @@ class ClipConfig(BaseModel):
     )
     batch: int = Field(8, ge=2, description="clips per step")
     epochs: int | None = Field(
-        None, ge=1, description="passes over the clips; unset: about 800 steps"
+        None, ge=1, description="passes over the clips; unset: about 400 steps of the anonymiser"
     )
     reconstruction_epochs: int | None = Field(
         None,

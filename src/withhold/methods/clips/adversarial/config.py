@@ -25,7 +25,7 @@ class AdversarialConfig(ClipConfig):
         description="KL(uniform || prediction), or log k minus the entropy of the prediction",
     )
     privacy_models: tuple[ImageModelName, ...] = Field(
-        ("resnet18:0.25", "mobilenet-v2:0.25", "mobilenet-v2:0.5"),
+        ("resnet18:0.25", "mobilenet-v1:0.25", "mobilenet-v2:0.25"),
         min_length=1,
         max_length=32,
         description="networks that read the suppressed attributes from frames, and their widths",
@@ -52,13 +52,13 @@ class AdversarialConfig(ClipConfig):
         1, ge=0, le=1000, description="steps of f_A and every f_i after a step of the anonymiser"
     )
     most_updates: int = Field(
-        3, ge=0, le=1000, description="the most such steps, while a threshold is not reached"
+        2, ge=0, le=1000, description="the most such steps, while a threshold is not reached"
     )
     check_every: int = Field(
         10, ge=1, description="steps between two measurements of f_A on the validation part"
     )
     restart_every: int | None = Field(
-        200, ge=1, description="steps between two restarts of privacy models; null: never"
+        100, ge=1, description="steps between two restarts of privacy models; null: never"
     )
     restart_updates: int = Field(
         20, ge=0, le=10_000, description="the most steps of a restarted privacy model at once"

@@ -42,7 +42,7 @@ from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
-STEPS = 800
+STEPS = 400  # of the anonymiser, unless epochs are set
 # (step, rows of the batch, generator of the step's draws) to x' and what was measured.
 AnonymiserStep = Callable[[int, torch.Tensor, torch.Generator], tuple[Seen, Losses]]
 

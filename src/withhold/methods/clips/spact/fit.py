@@ -33,7 +33,7 @@ from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
-STEPS = 800
+STEPS = 800  # unless epochs are set; half of them are the anonymiser's
 
 
 class SpactModifier(FrameModifier):
