@@ -77,12 +77,7 @@ class Adversarial:
         context = FitContext(seed, progress, journal, data.digest)
         players = prepared(data, config, context)
 
-        def learn(step: int, rows: torch.Tensor, generator: torch.Generator) -> tuple[Seen, Losses]:
-            del step
-            task, seen = whole_task(players, data, rows, config, generator)
-            made, found = anonymiser_step(players, task, config)
-            return seen(made), found
-
+        learn = whole_step(players, data, config)
         play(self.name, players, data, config, context, lambda _: learn)
         return AdversarialModifier(
             players.anonymiser.cpu().eval(), journal.key, FrameSettings.of(config)
@@ -164,6 +159,18 @@ def play(
             epoch.add({"action_val": validate()})
             watch.look(epoch.means())
             pictures.draw(players.anonymiser, epoch.number + 1)
+
+
+def whole_step(players: Players, data: LabelledClips, config: AdversarialConfig) -> AnonymiserStep:
+    """The step of the anonymiser on a batch with all attributes and models."""
+
+    def learn(step: int, rows: torch.Tensor, generator: torch.Generator) -> tuple[Seen, Losses]:
+        del step
+        task, seen = whole_task(players, data, rows, config, generator)
+        made, found = anonymiser_step(players, task, config)
+        return seen(made), found
+
+    return learn
 
 
 def whole_task(

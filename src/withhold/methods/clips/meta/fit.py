@@ -1,4 +1,4 @@
-"""`meta`: joint attribute and model generalisation (Li et al., 2023), on top of `adversarial`.
+"""`meta`: joint attribute and model generalisation (Peng et al., 2023), on top of `adversarial`.
 
 Every step of the anonymiser is tested on what it was not trained on: in odd steps on attributes,
 in even steps on privacy models that the support set does not have. Sets are drawn again in each
