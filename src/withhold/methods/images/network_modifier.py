@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from withhold.methods.checked_state import Arrays
 from withhold.methods.media_modifier import MediaModifier
 from withhold.methods.modifier import State
-from withhold.records.samples import Picture, Sample
+from withhold.records.samples import Picture, RecordKind, Sample
 
 
 class NetworkModifier(MediaModifier):
@@ -22,7 +22,7 @@ class NetworkModifier(MediaModifier):
     other images.
     """
 
-    kinds = ("image",)
+    kinds: ClassVar[tuple[RecordKind, ...]] = ("image",)
 
     def __init__(self, network: nn.Module, key: bytes) -> None:
         self.network, self.key = network.eval().requires_grad_(False), key
