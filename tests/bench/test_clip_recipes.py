@@ -60,7 +60,7 @@ def test_the_code_path_of_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyP
         original, mass = written["rows"]
         assert set(original["prevalence"]) == {"privacy"}
         assert 0.2 < original["prevalence"]["privacy"] < 0.8
-        assert original["informed"]["action"] == 1.0  # a square moves down, or to the right
+        assert original["informed"]["action"] > 0.9  # a square moves down, or to the right
         assert mass["distortion"] > 0
         text = (tmp_path / "out" / name / "table.md").read_text()
         assert "privacy (cMAP)" in text
