@@ -8,6 +8,7 @@ of HMDB51, or PA-HMDB51 frame by frame. Both have the same train part, so that f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +22,7 @@ from withhold.datasets.pa_hmdb51 import FRAME, annotated_clips, read_annotations
 from withhold.datasets.public import data_folder
 from withhold.datasets.video_set import VideoSet, every_clip
 from withhold.datasets.vispr import listed_vispr
+from withhold.media.windows import Window
 from withhold.records.readers import Collection, Selection
 from withhold.records.readers.collection import FILE
 
@@ -68,13 +70,14 @@ def mass_clips(folder: Path, test: Test, every: int, cut: ClipCut, most: int | N
                 one = ClipCut(cut.side, cut.crop, cut.frames, cut.step, 1)
                 parts.append((source, some, every_clip(some, one if source == "vispr" else cut)))
     whole = Joined.of([media for _, media, _ in parts], "HMDB51 and VISPR")
-    tables, given, before = [], {}, 0
-    for source, media, clips in parts:
+    tables, before = [], 0
+    given: dict[int, Sequence[Window]] = {}
+    for source, of, clips in parts:
         names = pa.array([source] * len(clips))
         table = clips.table.append_column(SOURCE, names)
         tables.append(table.drop_columns([c for c in (FRAME, GROUP) if c in table.column_names]))
         given |= {before + place: windows for place, windows in clips.given.items()}
-        before += len(media)
+        before += len(of)
     table = pa.concat_tables(tables, promote_options="default")
     order = [FILE, SOURCE, *(c for c in table.column_names if c not in (FILE, SOURCE))]
     return ClipWindows(whole, table.select(order), cut, given)

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from withhold.core.progress import Progress
+from withhold.learn.checkpoint import Part
 from withhold.learn.journal import FitContext, Journal
 from withhold.learn.losses.entropy import prediction_entropy
 from withhold.learn.losses.nt_xent import nt_xent
@@ -99,7 +100,7 @@ def train_adapter(
     players = Players(x.shape[1], keep, hide, config, seed=context.seed).to(x.device)
     ours = [players.adapter, *players.heads]
     optimiser = adamw(*ours, rate=config.learning_rate, decay=config.weight_decay)
-    parts = {"players": players, "optimiser": optimiser}
+    parts: dict[str, Part] = {"players": players, "optimiser": optimiser}
     against = None
     if hide:
         against = adamw(players.adversaries, rate=config.learning_rate, decay=config.weight_decay)
