@@ -25,7 +25,7 @@ class LatentAdapterConfig(MethodConfig):
     )
     temperature: float = Field(0.1, ge=0.01, description="tau of NT-Xent")
     hidden: tuple[PositiveInt, ...] = Field(
-        (), description="widths in the adapter; empty: as wide as the features"
+        (256,), description="widths in the adapter; empty: as wide as the features"
     )
     adversary: tuple[PositiveInt, ...] = Field(
         (512, 256), min_length=1, description="widths of the models of suppressed attributes"
@@ -39,8 +39,15 @@ class LatentAdapterConfig(MethodConfig):
     drop: float = Field(0.2, ge=0, lt=1, description="views of features: share of features zeroed")
 
 
-# SPLAVU's public code: consistency 100, utility and privacy 1, AdamW 1e-4, batch 512, 100 epochs.
+# SPLAVU's public code: consistency 100, utility and privacy 1, AdamW 1e-4, batch 512, 100 epochs;
+# an MLP as wide as the features is its simpler adapter.
 # Its consistency is the mean over features of VideoMAE, ours that over unit vectors of length d.
 PRESETS: dict[str, dict[str, Any]] = {
-    "splavu": {"consistency": 100.0, "learning_rate": 1e-4, "epochs": 100, "batch": 512},
+    "splavu": {
+        "consistency": 100.0,
+        "hidden": (),
+        "learning_rate": 1e-4,
+        "epochs": 100,
+        "batch": 512,
+    },
 }
