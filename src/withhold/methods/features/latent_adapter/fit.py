@@ -15,8 +15,8 @@ detection. `privacy: labels` replaces the privacy term by models of the suppress
 are trained on A(z) step by step, and whose entropy the adapter raises. Without raw media, views are
 made of the features.
 
-The adapter is deterministic and close to the identity, and nothing in it forces information to be
-lost. What a retrained attacker still reads is for the audit to say.
+The adapter is deterministic, and nothing in it forces information to be lost. What a retrained
+attacker still reads is for the audit to say.
 """
 
 from __future__ import annotations
