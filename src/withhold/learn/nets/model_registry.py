@@ -41,12 +41,22 @@ def image_model(
 
     `side` is the shorter side of the frames; it changes strides and no parameter.
     """
-    return _find(_IMAGE, "image", name, width)(classes, width=width, side=side)
+    return image_model_named(name, width)(classes, width=width, side=side)
 
 
 def clip_model(name: str, classes: int | None, *, width: float = 1.0) -> nn.Module:
     """A network for clips (b, 3, t, h, w); `classes` None gives features (b, network.dimension)."""
-    return _find(_CLIP, "clip", name, width)(classes, width=width)
+    return clip_model_named(name, width)(classes, width=width)
+
+
+def image_model_named(name: str, width: float) -> Callable[..., nn.Module]:
+    """The class of an image model; raises `UserError` for an unknown name or width."""
+    return _find(_IMAGE, "image", name, width)
+
+
+def clip_model_named(name: str, width: float) -> Callable[..., nn.Module]:
+    """The class of a clip model; raises `UserError` for an unknown name or width."""
+    return _find(_CLIP, "clip", name, width)
 
 
 def _find(models: dict[str, _Make], kind: str, name: str, width: float) -> _Make:

@@ -103,6 +103,24 @@ def decode_clip(
     return Clip(whole, rate)
 
 
+def each_frame(
+    content: Path | bytes | Clip, *, most_frames: int = 100_000, most_pixels: int = MOST_PIXELS
+) -> Iterator[ByteArray]:
+    """The frames (h, w, 3) of a video, one at a time, so that a long one needs little memory."""
+    if isinstance(content, Clip):
+        yield from content.frames
+        return
+    with opened_clip(content, most_pixels) as (_, container, stream):
+        count = 0
+        for frame in _decoded(container, stream, most_pixels, most_frames):
+            yield _pixels(frame)
+            count += 1
+        if count < 0.9 * stream.frames:  # some decoders ignore a truncated end
+            raise BadMedia(f"truncated: {count} of {stream.frames} frames can be decoded")
+    if not count:
+        raise BadMedia("no frame can be decoded")
+
+
 def _streamed(content: Path | bytes, windows: Sequence[Window], most_pixels: int) -> Iterator[Clip]:
     if not windows:
         return

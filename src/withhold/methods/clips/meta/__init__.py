@@ -1,0 +1,1 @@
+"""`meta`: `adversarial` with virtual training and testing on attributes and models."""

@@ -1,0 +1,1 @@
+"""`spact`: an anonymiser against a branch that learns without privacy labels."""
