@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clip_folders import make_clip_sets
 from face_folders import make_adience, make_celeba
 from release_support import picture_bytes
 
@@ -22,6 +23,7 @@ def make_media(folder: Path) -> Path:
     _signs(folder, rng)
     make_celeba(folder / "celeba")
     make_adience(folder / "adience")
+    make_clip_sets(folder)
     return folder
 
 

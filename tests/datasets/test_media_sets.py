@@ -12,6 +12,7 @@ import pytest
 from made_media import make_media
 from withhold.core.errors import UserError
 from withhold.datasets.media_sets import FIXED, MEDIA, RECORD, public_media
+from withhold.datasets.vispr import NAMES as VISPR
 from withhold.datasets.worlds.drawn_faces import VALUES
 from withhold.datasets.worlds.moving_figures import VALUES as FIGURES
 from withhold.media.cutting import decode
@@ -39,6 +40,12 @@ LABELS = {
     "moving-figures": {"person", *FIGURES},
     "adience": {"file", "identity", "age", "gender", "fold"},
     "celeba": {"file", "identity", "Smiling", "Male", "Eyeglasses"},
+    "vispr": {"file", "privacy", *VISPR["vispr-1"]},
+    "ucf101": {"file", "action", "group"},
+    "hmdb51": {"file", "action", "group"},
+    "pa-hmdb51": {"file", "frame", "action", "group", "privacy", *VISPR["pa-hmdb"]},
+    "hmdb51-vispr": {"file", "source", "action", "privacy", *VISPR["pa-hmdb"]},
+    "p-hvu": {"file", "action", "object", "scene"},
 }
 
 
@@ -95,7 +102,8 @@ def test_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WITHHOLD_DATA", str(tmp_path))
     with pytest.raises(UserError, match="no public media set 'utkfaces'; did you mean 'utkface'"):
         public_media("utkfaces", tmp_path / "out")
-    for name in (*FIXED, "celeba", "adience"):
+    read = ("celeba", "adience", "vispr", "ucf101", "hmdb51", "pa-hmdb51", "hmdb51-vispr", "p-hvu")
+    for name in (*FIXED, *read):
         with pytest.raises(UserError, match=f"cannot read {tmp_path}.*: there is no such file"):
             public_media(name, tmp_path / "out")
     for file in ("utkface_12000_64px.parquet", "cmufaces_30x32_u8.npz"):

@@ -87,7 +87,7 @@ class EqualProofResult(RecipeResult):
 
 def run_equal_proof(recipe: Recipe, output: Path, *, progress: Progress) -> EqualProofResult:
     """Fit, certify and release every setting, or resume after an interruption."""
-    file = media_of(recipe, output / "media")
+    file = media_of(recipe, output / "media", progress=progress)
     rows = []
     for spec in recipe.extractors:
         folder = row_folder(output, spec.shown)

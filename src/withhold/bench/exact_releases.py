@@ -96,7 +96,7 @@ def run_exact(recipe: Recipe, output: Path, *, progress: Progress) -> ExactResul
 def given_records(recipe: Recipe, output: Path, progress: Progress) -> Dataset:
     """The records to release: a whole media set, or the training part of a dataset with a split."""
     if recipe.extractors:
-        file = media_of(recipe, output / "media")
+        file = media_of(recipe, output / "media", progress=progress)
         spec = recipe.extractors[0]
         return features_of(spec, file, output / "original.parquet", progress=progress).without(
             [SPLIT]

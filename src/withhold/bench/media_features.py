@@ -23,9 +23,11 @@ def opened(file: MediaFile) -> Collection:
     return open_media(file.path, file.kind, column=file.column)
 
 
-def media_of(recipe: Recipe, folder: Path) -> MediaFile:
+def media_of(recipe: Recipe, folder: Path, *, progress: Progress | None = None) -> MediaFile:
     """The media set of a recipe, written into `folder`."""
-    return public_media(recipe.data, folder, most=recipe.most, settings=recipe.data_settings)
+    return public_media(
+        recipe.data, folder, most=recipe.most, settings=recipe.data_settings, progress=progress
+    )
 
 
 def features_of(
@@ -54,7 +56,7 @@ def features_with_media(recipe: Recipe, folder: Path, progress: Progress) -> Dat
 
     `folder` may be shared by recipes: a file in it is made anew only if it differs.
     """
-    file = media_of(recipe, folder)
+    file = media_of(recipe, folder, progress=progress)
     spec = recipe.extractors[0]
     name = row_folder(folder, f"{recipe.data} {spec.shown}").name
     data = features_of(spec, file, folder / f"{name}.parquet", progress=progress)

@@ -123,7 +123,7 @@ class MediaResult(RecipeResult):
 
 def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResult:
     """Release, extract and attack every row, or resume after an interruption."""
-    file = media_of(recipe, output / "media")
+    file = media_of(recipe, output / "media", progress=progress)
     rows_here = [row for row in recipe.rows if _is_there(row, progress)]
     releases = {
         row.label: _released(recipe, row, file, output / "media", progress)

@@ -23,6 +23,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from withhold.core.errors import UserError
+from withhold.core.progress import Progress
 from withhold.datasets.label_lists import Line, find_list, read_lines
 from withhold.datasets.media_file import MediaFile
 from withhold.datasets.media_set import MediaSet
@@ -78,12 +79,14 @@ class AdienceSet(MediaSet):
     least: int = Field(2, ge=1, description="images that a person must have")
     side: int = Field(160, ge=16, le=816, description="pixels; FaceNet takes 160")
 
-    def write(self, folder: Path, most: int | None) -> MediaFile:
+    def write(
+        self, folder: Path, most: int | None, *, progress: Progress | None = None
+    ) -> MediaFile:
         """Write the images and labels to a Parquet file."""
         source = Path(self.folder) if self.folder else data_folder() / "adience"
         media = _listed(source, self.images, self.split, self.least, most)
         target = folder / f"adience-{self.images}-{self.side}px.parquet"
-        return write_pictures(SizedPictures(media, self.side), target)
+        return write_pictures(SizedPictures(media, self.side), target, progress=progress)
 
 
 @dataclass(frozen=True)

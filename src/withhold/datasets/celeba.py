@@ -18,6 +18,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from withhold.core.errors import UserError
+from withhold.core.progress import Progress
 from withhold.datasets.label_lists import Line, find_list, read_lines
 from withhold.datasets.media_file import MediaFile, some_records
 from withhold.datasets.media_set import MediaSet
@@ -51,11 +52,14 @@ class CelebaSet(MediaSet):
     side: int = Field(64, ge=16, le=512, description="pixels")
     crop: Crop = Field("whole", description="squeeze the whole image, or cut a square from it")
 
-    def write(self, folder: Path, most: int | None) -> MediaFile:
+    def write(
+        self, folder: Path, most: int | None, *, progress: Progress | None = None
+    ) -> MediaFile:
         """Write the images and labels to a Parquet file."""
         source = Path(self.folder) if self.folder else data_folder() / "celeba"
         media = SizedPictures(_listed(source, most), self.side, self.crop)
-        return write_pictures(media, folder / f"celeba-{self.side}px.parquet")
+        target = folder / f"celeba-{self.side}px.parquet"
+        return write_pictures(media, target, progress=progress)
 
 
 def _listed(folder: Path, most: int | None) -> Collection:

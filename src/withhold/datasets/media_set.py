@@ -10,6 +10,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.core.progress import Progress
 from withhold.datasets.media_file import MediaFile
 
 
@@ -34,5 +35,7 @@ class MediaSet(BaseModel):
             raise UserError(f"setting '{where}' of media set '{name}': {what}") from error
 
     @abstractmethod
-    def write(self, folder: Path, most: int | None) -> MediaFile:
+    def write(
+        self, folder: Path, most: int | None, *, progress: Progress | None = None
+    ) -> MediaFile:
         """Write the set into `folder`, at most `most` media."""

@@ -16,14 +16,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from withhold.core.errors import UserError, did_you_mean, listing
+from withhold.core.progress import Progress
 from withhold.datasets.adience import AdienceSet
 from withhold.datasets.celeba import CelebaSet
 from withhold.datasets.drawn_faces_set import DrawnFacesSet
+from withhold.datasets.hmdb51 import Hmdb51Set
+from withhold.datasets.hmdb51_vispr import Hmdb51VisprSet
 from withhold.datasets.media_file import RECORD, MediaFile, some_records, write_npz, write_table
 from withhold.datasets.media_set import MediaSet
 from withhold.datasets.moving_figures_set import MovingFiguresSet
+from withhold.datasets.p_hvu import PHvuSet
+from withhold.datasets.pa_hmdb51 import PaHmdb51Set
 from withhold.datasets.public import data_folder
+from withhold.datasets.ucf101 import Ucf101Set
 from withhold.datasets.utkface import face_labels
+from withhold.datasets.vispr import VisprSet
 from withhold.records.dataset import Dataset
 from withhold.records.readers.source import one_line
 
@@ -39,6 +46,7 @@ def public_media(
     *,
     most: int | None = None,
     settings: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> MediaFile:
     """Write the media set of that name into `folder`, at most `most` media.
 
@@ -51,7 +59,7 @@ def public_media(
         )
     folder.mkdir(parents=True, exist_ok=True)
     if name in ADJUSTABLE:
-        return ADJUSTABLE[name].of(settings or {}, name).write(folder, most)
+        return ADJUSTABLE[name].of(settings or {}, name).write(folder, most, progress=progress)
     if settings:
         raise UserError(f"media set '{name}' has no settings; leave out {listing(settings)}")
     return FIXED[name](data_folder(), folder, most)
@@ -114,6 +122,12 @@ ADJUSTABLE: dict[str, type[MediaSet]] = {
     "moving-figures": MovingFiguresSet,
     "celeba": CelebaSet,
     "adience": AdienceSet,
+    "vispr": VisprSet,
+    "ucf101": Ucf101Set,
+    "hmdb51": Hmdb51Set,
+    "pa-hmdb51": PaHmdb51Set,
+    "hmdb51-vispr": Hmdb51VisprSet,
+    "p-hvu": PHvuSet,
 }
 MEDIA = (*FIXED, *ADJUSTABLE)
 

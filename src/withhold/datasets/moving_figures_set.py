@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from withhold.core.progress import Progress
 from withhold.datasets.drawn_set import DrawnSet, write_drawn
 from withhold.datasets.media_file import MediaFile
 from withhold.datasets.worlds.drawn_world import SplitBy
@@ -27,7 +28,9 @@ class MovingFiguresSet(DrawnSet):
     )
     split_by: SplitBy = Field("record", description="`person`: no person is in two parts")
 
-    def write(self, folder: Path, most: int | None) -> MediaFile:
+    def write(
+        self, folder: Path, most: int | None, *, progress: Progress | None = None
+    ) -> MediaFile:
         """Draw the clips, at most `most`."""
         data = moving_figures(
             min(self.clips, most or self.clips),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,23 +9,19 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from withhold.core.atomic import open_new, writing_to
-from withhold.datasets.media_file import RECORD, MediaFile
+from withhold.core.progress import Progress
+from withhold.datasets.media_file import MediaFile
+from withhold.datasets.written_media import write_media
 from withhold.media.cutting import decode
 from withhold.media.decode.pictures import resized
-from withhold.media.encode import encode
 from withhold.records.readers import Item
 from withhold.records.readers.collection import CollectionView
 from withhold.records.samples import BadMedia, ByteArray, Picture
-from withhold.records.tables import canonical_bytes
 
 # `whole` squeezes the picture into a square; `centre` cuts the largest square from its middle.
 Crop = Literal["whole", "centre"]
 COLUMN = "png"
-_ROWS = 256  # pictures in memory while writing
-_SOURCE = b"withhold.source"
 
 
 def square(pixels: ByteArray, side: int, crop: Crop) -> ByteArray:
@@ -84,44 +78,8 @@ class SizedPictures(CollectionView):
             return error
 
 
-def write_pictures(pictures: SizedPictures, target: Path) -> MediaFile:
-    """Write the pictures as PNG with their labels to a Parquet file, a few at a time.
-
-    Pictures without a column `record` are numbered. A file that was written from the same pictures
-    is used again. A picture that cannot be read is null, so that the others keep their numbers.
-    """
-    file = MediaFile(target, "image", COLUMN)
-    labels = pictures.labels()
-    assert labels is not None
-    if RECORD not in labels.column_names:
-        labels = labels.append_column(RECORD, pa.array(np.arange(len(labels))))
-    source = _source(pictures, labels)
-    if target.exists() and (pq.read_schema(target).metadata or {}).get(_SOURCE) == source:
-        return file
-    schema = pa.schema([pa.field(COLUMN, pa.binary()), *labels.schema], {_SOURCE: source})
-    partial = target.with_name(target.name + ".partial")
-    with writing_to(target):
-        with open_new(partial) as opened, pq.ParquetWriter(opened, schema) as writer:
-            batch: list[bytes | None] = []
-            for number, item in enumerate(pictures.items(), 1):
-                content = item.content
-                batch.append(
-                    encode(content, None, ".png") if isinstance(content, Picture) else None
-                )
-                if len(batch) == _ROWS or number == len(pictures):
-                    some = labels.slice(number - len(batch), len(batch))
-                    some = some.add_column(0, COLUMN, pa.array(batch, pa.binary()))
-                    writer.write_table(some.cast(schema))
-                    batch = []
-        os.replace(partial, target)
-    return file
-
-
-def _source(pictures: SizedPictures, labels: pa.Table) -> bytes:
-    """What changes when a picture, a label or the size does."""
-    h = hashlib.sha256(pictures.stamp().encode())
-    for name in labels.column_names:
-        h.update(name.encode())
-        for piece in canonical_bytes(labels[name]):
-            h.update(piece)
-    return h.hexdigest().encode()
+def write_pictures(
+    pictures: SizedPictures, target: Path, *, progress: Progress | None = None
+) -> MediaFile:
+    """Write the pictures as PNG with their labels to a Parquet file, as `write_media` does."""
+    return write_media(pictures, target, ".png", progress=progress)
