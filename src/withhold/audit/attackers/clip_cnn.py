@@ -40,7 +40,7 @@ class FrameCnn(PixelCnn):
 
     def network_for(self, x: npt.NDArray[Any], attribute: Attribute) -> PixelNet:
         """The network for parts of clips like x."""
-        scores = self.scores(x.shape[-1], len(attribute.classes), x.shape[2])
+        scores = self.scores(min(x.shape[-2:]), len(attribute.classes), x.shape[2])
         return AveragedNet(scores, x.shape[2], attribute.multilabel)
 
     def scores(self, side: int, classes: int, channels: int) -> nn.Module:
@@ -49,11 +49,11 @@ class FrameCnn(PixelCnn):
 
     def shown(self, clips: Tensor, reach: int, draw: torch.Generator) -> Tensor:
         """Some parts of each clip, all parts of one clip shifted alike."""
-        n, parts, channels, side, _ = clips.shape
+        n, parts, channels, *sides = clips.shape
         few = min(self.at_once, parts)
         chosen = torch.rand(n, parts, generator=draw).argsort(dim=1)[:, :few]
-        some = clips[torch.arange(n)[:, None], chosen].reshape(n, few * channels, side, side)
-        return shifted(some, reach, draw).reshape(n, few, channels, side, side)
+        some = clips[torch.arange(n)[:, None], chosen].reshape(n, few * channels, *sides)
+        return shifted(some, reach, draw).reshape(n, few, channels, *sides)
 
     def epochs(self, n: int) -> int:
         """As many as show about `images` parts of n clips."""

@@ -253,10 +253,10 @@ def shifted(images: Tensor, reach: int, draw: torch.Generator) -> Tensor:
     """Each image moved by up to `reach` pixels in both directions; its border is repeated."""
     if reach == 0:
         return images
-    n, _, side, _ = images.shape
+    n, _, height, width = images.shape
     down, right = torch.randint(-reach, reach + 1, (2, n, 1), generator=draw)
-    places = torch.arange(side)
-    rows, columns = ((places + by).clamp(0, side - 1) for by in (down, right))
+    rows = (torch.arange(height) + down).clamp(0, height - 1)
+    columns = (torch.arange(width) + right).clamp(0, width - 1)
     of = torch.arange(n)[:, None, None]
     return images.permute(0, 2, 3, 1)[of, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
 
