@@ -8,8 +8,9 @@ by a limited number of further steps; privacy models are restarted from time to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from itertools import chain
 
 import torch
 
@@ -155,9 +156,10 @@ def play(
                 seen, found = learn(step, rows, draws)
                 epoch.add(found)
                 measured = validate if step % config.check_every == 0 else None
-                taken = action_updates(players, _first(seen, batches), config, measured)
+                # The clips of this step come first: they are anonymised already.
+                taken = action_updates(players, chain([seen], batches), config, measured)
                 epoch.add({"action_updates": float(taken)})
-                taken, found = privacy_updates(players, _first(seen, batches), config)
+                taken, found = privacy_updates(players, chain([seen], batches), config)
                 epoch.add({"privacy_updates": taken / len(players.privacy), **found})
             epoch.add({"action_val": validate()})
             watch.look(epoch.means())
@@ -186,12 +188,6 @@ def whole_task(
         frames=draw_frames(len(rows), config.frames, config.privacy_frames, generator),
     )
     return task, lambda made: Seen(made, action, private, task.frames)
-
-
-def _first(seen: Seen, others: Iterator[Seen]) -> Iterator[Seen]:
-    """The clips of this step, which are anonymised already, then others."""
-    yield seen
-    yield from others
 
 
 def _private_note(means: dict[str, float]) -> str:

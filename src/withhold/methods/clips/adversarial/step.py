@@ -167,16 +167,23 @@ def action_step(players: Players, seen: Seen) -> float:
     return float(accuracy(players.actions, scores.detach(), seen.action))
 
 
-def privacy_step(players: Players, number: int, seen: Seen) -> tuple[float, Losses]:
-    """Update one privacy model; returns its accuracy before, and what was measured."""
+def privacy_step(
+    players: Players, number: int, seen: Seen, *, unless: float | None = None
+) -> tuple[bool, Losses]:
+    """Update one privacy model, unless its accuracy is at least `unless` already.
+
+    Returns whether it was updated, and what was measured before.
+    """
     codes = seen.private.repeat_interleave(seen.frames.shape[1], dim=0)
     scores = players.privacy[number](pick_frames(seen.made, seen.frames))
     loss = reading_loss(players.private, scores, codes)
+    right = float(accuracy(players.private, scores.detach(), codes))
+    spread = scores.detach().log_softmax(1).std(0).mean()
+    found: Losses = {"privacy": loss, "privacy_read": right, "privacy_spread": spread}
+    if unless is not None and right >= unless:
+        return False, found
     take_step(players.optimisers[f"privacy_{number}_adam"], loss)
-    scores = scores.detach()
-    right = float(accuracy(players.private, scores, codes))
-    spread = scores.log_softmax(1).std(0).mean()
-    return right, {"privacy": loss, "privacy_read": right, "privacy_spread": spread}
+    return True, found
 
 
 def privacy_updates(
@@ -193,10 +200,11 @@ def privacy_updates(
             break
         seen, still = next(batches), []
         for number in behind:
-            right, found = privacy_step(players, number, seen)
-            taken += 1
-            if turn + 1 < config.least_updates or right < config.privacy_threshold:
+            unless = None if turn < config.least_updates else config.privacy_threshold
+            updated, found = privacy_step(players, number, seen, unless=unless)
+            if updated:
                 still.append(number)
+        taken += len(still)
         behind = still
     return taken, found
 
@@ -234,7 +242,7 @@ def restart(
         initialise(players.privacy[number], seed, f"privacy {number}", "restart", step)
         players.optimisers[f"privacy_{number}_adam"].state.clear()
         for _ in range(config.restart_updates):
-            right, _ = privacy_step(players, number, next(batches))
-            if right >= config.privacy_threshold:
+            seen = next(batches)
+            if not privacy_step(players, number, seen, unless=config.privacy_threshold)[0]:
                 break
     return tuple(chosen)
