@@ -25,7 +25,7 @@ RECIPE = """
 title: small
 kind: clips
 data: moving-figures
-data_settings: {clips: 40, people: 3}
+data_settings: {clips: 40, people: 3, frames: 16}
 suppress: hat,sleeves
 measure: [action]
 clips:
@@ -33,7 +33,7 @@ clips:
   attack: {seen: [hat, sleeves], person: [person]}
   height: 16
   width: 16
-  kept: 8
+  kept: 16
   frames: 4
   action_models: ["r3d18:0.25"]
   attackers: ["resnet18:0.125", "r3d18:0.25"]
@@ -44,7 +44,7 @@ extractors: [{name: frame-stats}]
 rows:
   - {label: original, method: identity}
   - {label: blur, method: blur, suppress: "hat,sleeves", paper_note: "55.2"}
-  - {label: codebook, method: codebook, suppress: hat, preserve: action, config: {codes: 4}}
+  - {label: leace, method: leace, suppress: hat}
 """
 
 
@@ -69,14 +69,14 @@ def test_a_recipe_from_start_to_end_and_again(
 
     result = run_recipe(recipe(), tmp_path, progress=Silent())
     rows = {r["label"]: r["seeds"][0] for r in json.loads(_text(tmp_path))["rows"]}
-    assert set(rows) == {"original", "blur", "codebook"}
+    assert set(rows) == {"original", "blur", "leace"}
     assert rows["original"]["attack"] == rows["original"]["ignorant"]
     assert rows["original"]["distortion"] == 0 < rows["blur"]["distortion"]
     attackers = {"resnet18:0.125", "resnet18:0.125 from the raw model", "r3d18:0.25"}
     assert set(rows["blur"]["attack"]["seen"]) == attackers
     assert rows["blur"]["attack"]["seen"]["r3d18:0.25"]["cmap"] is not None
     assert rows["blur"]["attack"]["person"]["r3d18:0.25"]["cmap"] is None
-    assert "mlp-small" in rows["codebook"]["attack"]["person"]
+    assert "mlp-small" in rows["leace"]["attack"]["person"]
     table = (tmp_path / "table.md").read_text()
     assert "seen, cMAP ↓" in table
     assert "55.2" in table
@@ -176,6 +176,27 @@ def test_a_planted_leak_is_read_by_every_architecture() -> None:
     for name in ("resnet18:0.125", "mobilenet-v1:0.25", "inception-v1:0.25", "r3d18:0.25"):
         model = learn(target_model(name, how), clips, target, 0)
         assert read(model, clips, target).accuracy > 0.9, name
+
+
+def test_published_weights_are_where_a_model_starts(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from safetensors.torch import save_file
+
+    from withhold.learn.nets.model_registry import image_model
+
+    published = image_model("resnet18", 1000, width=0.125, side=16).state_dict()
+    save_file({k: v.contiguous() for k, v in published.items()}, tmp_path / "w.safetensors")
+    how = ClipSettings(
+        height=16, width=16, pretrained={"resnet18:0.125": str(tmp_path / "w.safetensors")}
+    )
+    reader = replace(target_model("resnet18:0.125", how), most_epochs=0)
+    x = np.random.default_rng(0).integers(0, 256, (8, 2, 3, 16, 16), dtype=np.uint8)
+    truth = Attribute("a", "categorical", ("x", "y"), np.arange(8) % 2)
+    state = reader.fit(x, truth, x, truth, seed=0).state()
+    assert np.array_equal(state["scores.conv1.weight"], published["conv1.weight"].numpy())
+    assert state["scores.fc.weight"].shape[0] == 2
+    assert state["mean"].ravel()[0] == pytest.approx(255 * 0.485)
 
 
 def test_a_sub_clip_must_fit() -> None:

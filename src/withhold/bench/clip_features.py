@@ -29,7 +29,8 @@ def feature_figures(
     Action and private attributes are read by the same attackers; the best on test is the figure of
     both. Protocols with several sets or novel classes need clips.
     """
-    if recipe.clips.private_data or recipe.clips.novel:
+    how = recipe.clips
+    if how.private_data or how.novel or how.target_data:
         raise UserError(f"row '{row.label}': a method for features needs one set and no `novel`")
     if not recipe.extractors:
         raise UserError(f"row '{row.label}': a method for features needs `extractors`")

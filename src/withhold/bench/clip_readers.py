@@ -5,9 +5,11 @@ They are trained as the attackers of an audit are: AdamW, cosine rate, the best 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import os
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
+import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
@@ -17,10 +19,13 @@ from withhold.audit.attackers.pixel_cnn import PixelNet, PixelPrediction, shifte
 from withhold.bench.clip_settings import ClipSettings
 from withhold.learn.nets.model_registry import CLIP_MODELS, clip_model, image_model
 from withhold.learn.nets.multiply_adds import multiply_adds
+from withhold.learn.training import initialise
+from withhold.media.weights import load_into
 from withhold.media.windows import equidistant_windows, span
 from withhold.methods.clips.clip_config import model_and_width
 from withhold.records.attribute import Attribute
 
+Colour = tuple[float, float, float]
 _MULTIPLY_ADDS = 2.4e10  # of training a second on one core, forward and backward
 
 
@@ -38,17 +43,51 @@ def target_model(model: str, how: ClipSettings) -> NamedReader:
         frames=how.frames,
         step=how.step,
         windows=how.windows,
+        weights=os.path.expandvars(how.pretrained.get(model, "")),
     )
+
+
+IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+KINETICS = (0.43216, 0.394666, 0.37645), (0.22803, 0.22145, 0.216989)
 
 
 @dataclass(frozen=True)
 class NamedReader(FrameCnn):
     """An image network on single frames of clips (n, t, 3, h, w), averaged over frames."""
 
+    colours: ClassVar[tuple[Colour, Colour]] = IMAGENET  # mean and deviation
     model: str = "resnet18:0.25"
     frames: int = 8
     step: int = 1
     windows: int = 10
+    weights: str = ""  # a file of published weights to start from
+
+    def fit(
+        self,
+        x: npt.NDArray[Any],
+        attribute: Attribute,
+        x_val: npt.NDArray[Any],
+        attribute_val: Attribute,
+        *,
+        seed: int,
+    ) -> PixelPrediction:
+        """Train on clips x, from published weights if there are any."""
+        own = self
+        if self.weights and self.start is None:
+            own = replace(self, start=self._published(x, attribute, seed))
+        return super(NamedReader, own).fit(x, attribute, x_val, attribute_val, seed=seed)
+
+    def _published(
+        self, x: npt.NDArray[Any], attribute: Attribute, seed: int
+    ) -> dict[str, npt.NDArray[Any]]:
+        """The state of a network with published weights, and a head drawn from the seed."""
+        network = self.network_for(x, attribute)
+        initialise(network, seed, "head", attribute.name)
+        load_into(network.scores, self.weights, ignore=("fc.", "classifier."))
+        mean, deviation = self.colours
+        network.mean.copy_(255 * torch.tensor(mean)[:, None, None])
+        network.scale.copy_(255 * torch.tensor(deviation)[:, None, None])
+        return {k: np.array(v.numpy()) for k, v in network.state_dict().items()}
 
     def scores(self, side: int, classes: int, channels: int) -> nn.Module:
         """The network that reads one frame."""
@@ -78,6 +117,7 @@ class NamedReader(FrameCnn):
 class NamedClipReader(NamedReader):
     """A clip network on sub-clips, averaged over equidistant ones (SPAct, section 4.2)."""
 
+    colours: ClassVar[tuple[Colour, Colour]] = KINETICS
     model: str = "r3d18:0.25"
     at_once: int = 1
 

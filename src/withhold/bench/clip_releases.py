@@ -54,14 +54,17 @@ class ClipCase:
     def of(cls, recipe: Recipe, output: Path, progress: Progress) -> ClipCase:
         """Read the sets, and divide them as the protocol of the recipe says."""
         how = recipe.clips
-        ours = _read(recipe.data, recipe.data_settings, recipe.most, how, output, progress)
+        read = partial(_read, how=how, output=output, progress=progress)
+        ours = read(recipe.data, recipe.data_settings, recipe.most)
         theirs = None
         if how.private_data:
-            theirs = _read(
-                how.private_data, how.private_settings, how.private_most, how, output, progress
-            )
+            theirs = read(how.private_data, how.private_settings, how.private_most)
         fit = ours if theirs is None else ours.beside(theirs)
-        if how.novel:
+        if how.target_data:
+            ours = read(how.target_data, how.target_settings, recipe.most)
+        if how.target_private:
+            theirs = read(how.target_private, how.target_private_settings, how.private_most)
+        if how.novel:  # the same set, divided by class
             fit = fit.with_classes(how.novel, seen=True)
             ours = ours.with_classes(how.novel, seen=False)
             theirs = None if theirs is None else theirs.with_classes(how.novel, seen=False)

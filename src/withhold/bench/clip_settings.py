@@ -13,8 +13,9 @@ class ClipSettings(BaseModel):
     """Sizes, protocol and target models of `kind: clips`. Networks are written as resnet18:0.25.
 
     Same dataset: only `action` is needed. Cross dataset: `private_data` has the private labels.
-    Novel actions and attributes: `novel` has the classes that the fit does not see, and `attack`
-    may name other attributes than those that are suppressed.
+    Novel actions and attributes: `novel` has the classes that the fit does not see, or
+    `target_data` and `target_private` are other sets, and `attack` may name other attributes than
+    those that are suppressed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,6 +33,12 @@ class ClipSettings(BaseModel):
     private_data: str = Field("", description="a media set with the private labels")
     private_settings: dict[str, Any] = Field(default_factory=dict)
     private_most: int | None = Field(None, ge=1)
+    target_data: str = Field(
+        "", description="a media set whose clips the targets learn, other than that of the fit"
+    )
+    target_settings: dict[str, Any] = Field(default_factory=dict)
+    target_private: str = Field("", description="the same for the private labels")
+    target_private_settings: dict[str, Any] = Field(default_factory=dict)
     height: int = Field(48, ge=8, le=512, description="pixels")
     width: int = Field(64, ge=8, le=512, description="pixels")
     kept: int = Field(16, ge=1, le=256, description="frames of each clip, evenly over it")
@@ -44,6 +51,10 @@ class ClipSettings(BaseModel):
     )
     attackers: tuple[str, ...] = Field(
         _ATTACKERS, min_length=1, description="fresh privacy models, of frames or of clips"
+    )
+    pretrained: dict[str, str] = Field(
+        default_factory=dict,
+        description="published weights that a target model starts from; may use $NAMES",
     )
     ignorant: bool = Field(False, description="measure raw-pretrained models only, train none")
     frames_shown: int = Field(12_000, ge=1, description="frames that a privacy model is shown")
