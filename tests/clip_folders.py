@@ -75,7 +75,7 @@ def make_hmdb51(folder: Path, videos: int = 8) -> Path:
     rows: dict[str, list[str]] = {action: [] for action in ACTIONS}
     for number, action, name, part in hmdb_names(videos):
         path = folder / "hmdb51_org" / action / name
-        write_clip(path, clip_of(number, int(name.split("_")[1])))
+        write_clip(path, clip_of(number, int(name.split("_")[1]) % 8))
         rows[action].append(f"{name} {part} ")
     for action, some in rows.items():
         lines(folder / "testTrainMulti_7030_splits" / f"{action}_test_split1.txt", some)

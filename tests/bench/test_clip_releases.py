@@ -170,7 +170,7 @@ def test_a_planted_leak_is_read_by_every_architecture() -> None:
     clips[label == 1] += 120
     parts = np.array(["train", "train", "train", "val", "test"])[np.arange(80) // 2 % 5]
     target = Target("clips", Attribute("a", "categorical", ("x", "y"), label), parts, None)
-    how = ClipSettings(height=16, width=16, kept=4, frames=4, frames_shown=900, clips_shown=300)
+    how = ClipSettings(height=16, width=16, kept=4, frames=4, frames_shown=2_500, clips_shown=600)
     from withhold.bench.clip_figures import learn, read
 
     for name in ("resnet18:0.125", "mobilenet-v1:0.25", "inception-v1:0.25", "r3d18:0.25"):

@@ -11,7 +11,7 @@ import pytest
 from made_media import make_media
 from withhold.audit.attackers import Logistic
 from withhold.bench import Recipe, find_recipe, media_features, media_releases, run_recipe
-from withhold.bench.examples import draw_examples
+from withhold.bench.examples import draw_clip_examples, draw_examples
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.datasets.media_sets import public_media
@@ -149,3 +149,25 @@ def test_examples_of_few_images(tmp_path: Path) -> None:
     file = public_media("cmufaces", tmp_path, most=3)
     draw_examples(file, {}, tmp_path / "sheet.png", images=2)
     assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_clips_play_beside_their_releases(tmp_path: Path) -> None:
+    from PIL import Image
+
+    file = public_media("moving-figures", tmp_path, most=30, settings={"nuisance": 0})
+    target = tmp_path / "examples.gif"
+    draw_clip_examples(file, {"blur": file, "blacken": file}, target, clips=3)
+    with Image.open(target) as gif:
+        assert gif.n_frames == 8  # type: ignore[attr-defined]
+        first = np.asarray(gif.convert("L"), int)
+        gif.seek(4)
+        later = np.asarray(gif.convert("L"), int)
+    assert np.abs(first - later).max() > 20  # it moves
+    step = SIDE + 4
+    assert first.shape[0] >= 20 + 3 * step
+    width = first.shape[1] // 3
+    for row in range(3):
+        top = 20 + row * step
+        places = [(slice(top, top + SIDE), slice(c * width + 4, c * width + 100)) for c in range(3)]
+        assert first[places[0]].std() > 5
+        assert np.abs(first[places[0]] - first[places[1]]).mean() < 2

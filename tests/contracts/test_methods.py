@@ -22,6 +22,7 @@ from withhold.records.dataset import Dataset
 BOOK = {"codes": 8, "hidden": [8], "epochs": 2, "rounds": 2, "least": 2, "smallest": 4}
 QUICK: dict[str, dict[str, Any]] = {
     "codebook": BOOK,
+    "latent-adapter": {"hidden": [8], "adversary": [8], "epochs": 2, "batch": 32, "draws": 1},
     "mass": TINY,
     "mass-it": {
         "hidden": [8], "critic": [8, 4], "epochs": 2, "batch": 32,

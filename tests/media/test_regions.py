@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from withhold.core.errors import UserError
-from withhold.media.regions import Boxes, Region, apply_in, box_overlaps, boxes_mask, track_boxes
+from withhold.media.regions import (
+    Boxes,
+    Missing,
+    Region,
+    apply_in,
+    box_overlaps,
+    boxes_mask,
+    moving_mask,
+    track_boxes,
+)
 from withhold.records.samples import BadMedia, ByteArray
 
 
@@ -123,18 +132,18 @@ class TestRegion:
 
     def test_faces_are_their_tracks(self) -> None:
         faces = Planted([boxes(box(0, 0)), boxes(), boxes(box(4, 0))])
-        masks = Region("faces", faces=faces).masks(self.frames)
+        masks = Region("faces", detector=faces).masks(self.frames)
         assert masks.shape == (3, 40, 60)
         assert [np.flatnonzero(m.any(0))[0] for m in masks] == [0, 2, 4]
         assert (masks.sum((1, 2)) == 400).all()
 
     @pytest.mark.parametrize(("missing", "share"), [("whole", 1.0), ("keep", 0.0)])
     def test_what_becomes_of_an_image_without_a_face(self, missing: str, share: float) -> None:
-        region = Region("faces", missing=missing, faces=Planted([boxes()] * 3))  # type: ignore[arg-type]
+        region = Region("faces", missing=missing, detector=Planted([boxes()] * 3))  # type: ignore[arg-type]
         assert region.masks(self.frames).mean() == share
 
     def test_an_image_without_a_face_can_be_refused(self) -> None:
-        region = Region("faces", missing="refuse", faces=Planted([boxes()] * 3))
+        region = Region("faces", missing="refuse", detector=Planted([boxes()] * 3))
         with pytest.raises(BadMedia, match="no face is found"):
             region.masks(self.frames)
 
@@ -142,4 +151,44 @@ class TestRegion:
         with pytest.raises(UserError, match="needs a face detector"):
             Region("faces")
         with pytest.raises(UserError, match="above 0"):
-            Region("faces", area=0, faces=Planted([]))
+            Region("faces", area=0, detector=Planted([]))
+
+
+class TestMoving:
+    def frames(self) -> ByteArray:
+        """A square of 10 pixels moves from column 20 to 29, in noise of a few levels."""
+        rng = np.random.default_rng(0)
+        pixels = rng.integers(100, 108, (10, 80, 100, 3), dtype=np.uint8)
+        for t in range(10):
+            pixels[t, 30:40, 20 + t : 30 + t] = 220
+        return pixels
+
+    def test_all_that_the_square_covers_and_little_more(self) -> None:
+        mask = moving_mask(self.frames())
+        assert mask[30:40, 20:39].all()
+        rows, columns = np.nonzero(mask)
+        assert (rows.min(), rows.max()) >= (24, 40)
+        assert rows.min() >= 23
+        assert rows.max() <= 46
+        assert columns.min() >= 13
+        assert columns.max() <= 45
+
+    def test_the_region_is_the_same_in_every_frame(self) -> None:
+        frames = self.frames()
+        masks = Region("moving").masks(frames)
+        assert masks.shape == frames.shape[:3]
+        np.testing.assert_array_equal(masks, np.broadcast_to(moving_mask(frames), masks.shape))
+
+    @pytest.mark.parametrize(("missing", "share"), [("whole", 1.0), ("keep", 0.0)])
+    def test_where_nothing_moves(self, missing: Missing, share: float) -> None:
+        still = np.repeat(self.frames()[:1], 5, axis=0)
+        assert Region("moving", missing=missing).masks(still).mean() == share
+        assert Region("moving", missing=missing).masks(still[:1]).mean() == share
+        with pytest.raises(BadMedia, match="nothing moves in it"):
+            Region("moving", missing="refuse").masks(still)
+
+    def test_a_moving_camera_moves_everything(self) -> None:
+        rng = np.random.default_rng(0)
+        wide = rng.integers(0, 256, (6, 40, 1), dtype=np.uint8).repeat(16, axis=0).repeat(8, axis=1)
+        pixels = np.stack([np.roll(wide, 8 * t, axis=1)[:, :100] for t in range(8)])
+        assert Region("moving").masks(pixels.repeat(3, axis=-1)).all()

@@ -54,11 +54,11 @@ class ClipFigures:
 
     def top1(self) -> float:
         """Of the first action model that the recipe names, trained on the release."""
-        return next(iter((self.action or self.action_fixed).values())).value
+        return next(iter(self.action.values())).value
 
     def worst(self, group: str, *, fixed: bool = False) -> float:
         """What the best privacy model reads; `fixed`: of those of the originals."""
-        found = (self.ignorant if fixed else self.attack or self.ignorant)[group]
+        found = (self.ignorant if fixed or not self.attack else self.attack)[group]
         return max(one.value for one in found.values())
 
     def worst_f1(self, group: str) -> float | None:
@@ -139,8 +139,8 @@ def figures(
     }
     fresh: dict[str, dict[str, Reading]] = {}
     for name, target in targets.items():
-        if how.ignorant:
-            break
+        if how.ignorant and name != action:
+            continue
         clips, found = released[target.of], {}
         for m in how.action_models if name == action else how.attackers:
             model = target_model(m, how)

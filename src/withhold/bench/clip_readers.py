@@ -37,6 +37,8 @@ def target_model(model: str, how: ClipSettings) -> NamedReader:
         model=model,
         images=how.clips_shown if of_clips else how.frames_shown,
         most_epochs=how.most_epochs,
+        # A deep network with batch norms may stay at chance for several short epochs.
+        patience=20,
         batch=how.batch,
         rate=how.rate,
         at_once=1 if of_clips else min(2, how.kept),

@@ -56,7 +56,9 @@ class ClipSettings(BaseModel):
         default_factory=dict,
         description="published weights that a target model starts from; may use $NAMES",
     )
-    ignorant: bool = Field(False, description="measure raw-pretrained models only, train none")
+    ignorant: bool = Field(
+        False, description="privacy models of the originals only, none is retrained"
+    )
     frames_shown: int = Field(12_000, ge=1, description="frames that a privacy model is shown")
     clips_shown: int = Field(6_000, ge=1, description="sub-clips that a clip model is shown")
     most_epochs: int = Field(60, ge=1)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from withhold.bench.recipe import Extracted, Recipe
 from withhold.bench.row_cache import row_folder, row_key, write_once
+from withhold.core.errors import UserError, listing
 from withhold.core.progress import Progress
 from withhold.datasets.media_sets import RECORD, MediaFile, public_media
 from withhold.media.extract_features import plan
@@ -60,7 +65,32 @@ def features_with_media(recipe: Recipe, folder: Path, progress: Progress) -> Dat
     spec = recipe.extractors[0]
     name = row_folder(folder, f"{recipe.data} {spec.shown}").name
     data = features_of(spec, file, folder / f"{name}.parquet", progress=progress)
-    return with_raw_media(data, file.path, column=file.column)
+    return tagged(with_raw_media(data, file.path, column=file.column), recipe.tags)
+
+
+def tagged(data: Dataset, tags: Mapping[str, Mapping[str, str]]) -> Dataset:
+    """The same with multi-label attributes: a record has the tag of each attribute whose value is
+    the one named. A record without a label of one of them has none of that multi-label attribute.
+    """
+    for name, values in tags.items():
+        columns = [data.attribute(one) for one in values]
+        for column, value in zip(columns, values.values(), strict=True):
+            if value not in column.classes:
+                raise UserError(
+                    f"tags: attribute '{column.name}' has no value '{value}'"
+                    f" (values: {listing(column.classes)})"
+                )
+        known = np.logical_and.reduce([column.known for column in columns])
+        has = [
+            column.codes == column.classes.index(value)
+            for column, value in zip(columns, values.values(), strict=True)
+        ]
+        rows = [
+            [tag for tag, of in zip(values, has, strict=True) if of[i]] if known[i] else None
+            for i in range(len(data))
+        ]
+        data = data.with_column(name, pa.array(rows, pa.list_(pa.string())))
+    return data
 
 
 def _expanded(settings: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Attacker, Logistic, MlpLarge
 from withhold.audit.pairing import matching
 from withhold.bench.anonymised_folder import anonymised_pictures
-from withhold.bench.examples import draw_examples
+from withhold.bench.examples import draw_clip_examples, draw_examples
 from withhold.bench.fit_row import (
     bundle_claims,
     features_alone,
@@ -132,6 +132,8 @@ def run_media(recipe: Recipe, output: Path, *, progress: Progress) -> MediaResul
     }
     if file.kind == "image":
         draw_examples(file, releases, output / "examples.png")
+    elif file.kind == "clip":
+        draw_clip_examples(file, releases, output / "examples.gif")
     rows = []
     for spec in recipe.extractors:
         folder = row_folder(output, spec.shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import torch
 
 from withhold.actions.audit import audit as evaluate
 from withhold.audit.attackers.mlp_attacker import MlpLarge
+from withhold.audit.metrics import Score
 from withhold.bench.fit_row import fit_row, row_roles, unnamed
 from withhold.bench.media_features import features_with_media
 from withhold.bench.recipe import Recipe, RecipeRow
@@ -33,6 +34,7 @@ from withhold.methods.features.stages.attribute_model import (
     AttributeModelConfig,
     train_attribute_model,
 )
+from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 
 FloatArray = npt.NDArray[np.float32]
@@ -43,9 +45,10 @@ ATTACKERS = (MlpLarge(epochs=30, patience=6),)
 
 @dataclass(frozen=True)
 class PaperTableRow:
-    """Accuracies (0..1) per attribute; distance moved; entropy of the frozen prediction in bits.
+    """Figures (0..1) per attribute; distance moved; entropy of the frozen prediction in bits.
 
-    `seconds` is the time of this run: a stage found in the journal takes none.
+    A figure is the accuracy; of a multi-label attribute the cMAP, and `prevalence` has the cMAP of
+    a guess. `seconds` is the time of this run: a stage found in the journal takes none.
     """
 
     label: str
@@ -54,6 +57,7 @@ class PaperTableRow:
     distortion: float
     entropy_bits: float
     seconds: float
+    prevalence: dict[str, float] = field(default_factory=dict)
 
 
 class PaperTableResult(RecipeResult):
@@ -66,7 +70,8 @@ class PaperTableResult(RecipeResult):
         specs = self.recipe.rows
         beside = any(spec.paper for spec in specs)
         noted = any(spec.paper_note for spec in specs)
-        header = ["", *self.recipe.measure, "moved", "entropy", *(["paper"] if noted else [])]
+        names = [f"{n} (cMAP)" if n in self._prevalence else n for n in self.recipe.measure]
+        header = ["", *names, "moved", "entropy", *(["paper"] if noted else [])]
         lines = []
         for row, spec in zip(self.rows, specs, strict=True):
             line = [row.label]
@@ -85,7 +90,21 @@ class PaperTableResult(RecipeResult):
             "Accuracy in % on the test part: the paper's (where it has one) / ours with the frozen"
             " model / ours with a model retrained on the release. moved: mean distance between a"
             " record and its release. entropy: of the frozen model's prediction of the suppressed"
-            f" attribute, in bits.{self.source}"
+            f" attribute, in bits.{self._guesses}{self.source}"
+        )
+
+    @property
+    def _prevalence(self) -> dict[str, float]:
+        return self.rows[0].prevalence if self.rows else {}
+
+    @property
+    def _guesses(self) -> str:
+        said = [f"{percent(value)} for {name}" for name, value in self._prevalence.items()]
+        if not said:
+            return ""
+        return (
+            " cMAP: mean over the labels of the average precision; a guess has that of the"
+            f" prevalence, {', '.join(said)}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,15 +159,34 @@ def _run_row(
         progress=progress,
     )
     scores = {name: evidence.attributes[name] for name in recipe.measure}
-    logits = torch.from_numpy(frozen[roles.suppress[0]].logits(release.part("test").x))
+    test = release.part("test")
+    labels = {name: test.attribute(name) for name in (*recipe.measure, roles.suppress[0])}
+    logits = torch.from_numpy(frozen[roles.suppress[0]].logits(test.x))
+    multilabel = labels[roles.suppress[0]].multilabel
     return PaperTableRow(
         row.label,
-        {name: a.ignorant.accuracy for name, a in scores.items() if a.ignorant},
-        {name: a.informed.accuracy for name, a in scores.items()},
+        {name: _figure(a.ignorant) for name, a in scores.items() if a.ignorant},
+        {name: _figure(a.informed) for name, a in scores.items()},
         evidence.distortion.mean if evidence.distortion else 0.0,
-        float(prediction_entropy(logits)) / float(np.log(2)),
+        float(prediction_entropy(logits, multilabel=multilabel)) / float(np.log(2)),
         round(seconds, 1),
+        {name: _prevalence(labels[name]) for name in recipe.measure if labels[name].multilabel},
     )
+
+
+def _figure(score: Score) -> float:
+    """The accuracy, or the cMAP of a multi-label attribute."""
+    return score.accuracy if score.cmap is None else score.cmap
+
+
+def _prevalence(attribute: Attribute) -> float:
+    """The mean share of records that have a label: the cMAP of a guess.
+
+    As in the cMAP, a label that all test records have, or none, does not count.
+    """
+    shares = attribute.counts / np.maximum((attribute.codes >= 0).sum(axis=0), 1)
+    mixed = (shares > 0) & (shares < 1)
+    return float(shares[mixed].mean()) if mixed.any() else float("nan")
 
 
 @dataclass(frozen=True, eq=False)

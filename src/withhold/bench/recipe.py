@@ -101,6 +101,11 @@ class Recipe(BaseModel):
     data_settings: dict[str, Any] = Field(
         default_factory=dict, description="of a media set that has some, such as `drawn-faces`"
     )
+    tags: dict[str, dict[str, str]] = Field(
+        default_factory=dict,
+        description="of `kind: table` on media: multi-label attributes made of values of others,"
+        " such as privacy: {hat: yes, build: broad}",
+    )
     task: str = Field("", description="of `kind: table-rivals`: the label that is learned")
     test_data: str = Field("", description="of `kind: table-rivals`: originals to test it on")
     paper_title: str = Field("", description="where the paper's figures are from")

@@ -34,9 +34,10 @@ def row_key(facts: Any) -> str:
 def recipe_key(recipe: Recipe, row: RecipeRow, *facts: Any) -> str:
     """The key of a recipe's row, without what changes no figure. `facts` include its data."""
     apart = dict.fromkeys(("rows", "title", "name", "paper_title", "extractors", "most"), True)
-    shared = recipe.model_dump(
-        mode="json", exclude={**apart, "pixels": {"seeds"}, "clips": {"seeds"}}
-    )
+    if not recipe.tags:
+        apart["tags"] = True
+    clips: Any = {"seeds"} if recipe.kind == "clips" else True
+    shared = recipe.model_dump(mode="json", exclude={**apart, "pixels": {"seeds"}, "clips": clips})
     own = row.model_dump(mode="json", exclude={"paper", "paper_note"})
     return row_key([shared, own, *facts])
 

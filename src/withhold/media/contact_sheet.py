@@ -30,17 +30,17 @@ def contact_sheet(rows: Mapping[str, Sequence[ByteArray | None]], side: int = SI
         draw.text((MARGIN, top + side // 2 - 8), label, fill="black", font=font)
         for column, image in enumerate(images):
             if image is not None:
-                sheet.paste(Image.fromarray(_square(image, side)), (text + column * step, top))
+                sheet.paste(Image.fromarray(fitted(image, side)), (text + column * step, top))
     data = io.BytesIO()
     sheet.save(data, "PNG")
     return data.getvalue()
 
 
-def _square(pixels: ByteArray, side: int) -> ByteArray:
+def fitted(pixels: ByteArray, side: int) -> ByteArray:
     """The image in the top left corner of a white square, as large as it can be."""
     height, width = pixels.shape[:2]
     scale = side / max(height, width)
-    fitted = resized(pixels, max(round(height * scale), 1), max(round(width * scale), 1))
+    sized = resized(pixels, max(round(height * scale), 1), max(round(width * scale), 1))
     square = np.full((side, side, 3), 255, np.uint8)
-    square[: fitted.shape[0], : fitted.shape[1]] = fitted
+    square[: sized.shape[0], : sized.shape[1]] = sized
     return square

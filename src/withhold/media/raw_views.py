@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,17 @@ from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray
 from withhold.media.pipeline import ATTEMPTS, Augment, blocks
 from withhold.records.readers import Collection, Item, Selection
-from withhold.records.samples import Sample
+from withhold.records.samples import Clip, Sample
 
 VERSION = "views 4"
 Rows = npt.NDArray[np.int64]
+
+
+class Change(Protocol):
+    """Changes a sample before its features are extracted; `which` is 0 or 1."""
+
+    def __call__(self, sample: Sample, which: int, rng: np.random.Generator, /) -> Sample:
+        """The changed sample."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +61,19 @@ class MediaViews:
         first, second = (self._view(rows, seed, which, progress) for which in (0, 1))
         return first, second
 
-    def _view(self, rows: Rows, seed: int, which: int, progress: Progress) -> FloatArray:
+    def stills(self, rows: Rows, *, seed: int, progress: Progress) -> tuple[FloatArray, FloatArray]:
+        """Features of two still clips of each record: a frame of each of two instants, repeated.
+
+        Without motion, what two such clips share is what does not change over time: who and what
+        is seen, and where. Media other than clips give two views.
+        """
+        of = _still if self.cutting.kind == "clip" else view_of
+        first, second = (self._view(rows, seed, which, progress, of) for which in (0, 1))
+        return first, second
+
+    def _view(
+        self, rows: Rows, seed: int, which: int, progress: Progress, change: Change = view_of
+    ) -> FloatArray:
         # Places in the whole collection: a record's draw does not depend on the other rows.
         places = np.unique(self.places[rows])
         cutting: Cutting = self.cutting
@@ -68,7 +87,7 @@ class MediaViews:
                 plain.append(place)
                 return sample
             draw = [0x51E3, seed, int(places[place]), turn, which, attempt]
-            return view_of(sample, which, np.random.default_rng(draw))
+            return change(sample, which, np.random.default_rng(draw))
 
         name = f"raw views, {'first' if which == 0 else 'second'} of two"
         x = self._extract(rows, cutting, augment, progress, name)
@@ -122,6 +141,14 @@ class MediaViews:
         h = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
         h.update(self.places.astype("<i8").tobytes() + self.turns.astype("<i8").tobytes())
         return h.hexdigest()
+
+
+def _still(sample: Sample, which: int, rng: np.random.Generator) -> Sample:
+    """One frame of a clip, as often as the clip has frames."""
+    assert isinstance(sample, Clip)
+    count = len(sample.frames)
+    frame = sample.frames[int(rng.integers(count))]
+    return Clip(np.repeat(frame[None], count, axis=0), sample.rate)
 
 
 def _instants(cutting: Cutting, seed: int, which: int, places: Rows) -> Cutting:

@@ -1,14 +1,16 @@
-"""Where an image anonymiser acts: on the whole image, or on the faces in it.
+"""Where an image anonymiser acts: on all of it, on the faces or people in it, or on what moves.
 
     y[i, j] = changed[i, j] where the mask is true, else x[i, j]
 
-A face's box is scaled about its centre to `area` times its area: MaSS (Table 5) removes 1, 0.36 and
-0.09 of it. In a clip the boxes are found frame by frame and then joined to one track per face, so
-that a face that was missed in some frames is covered there too, and the change does not flicker.
+A box is scaled about its centre to `area` times its area: MaSS (Table 5) removes 1, 0.36 and 0.09
+of the box of a face. In a clip the boxes are found frame by frame and then joined to one track per
+face or person, so that one that was missed in some frames is covered there too, and the change does
+not flicker. What moves is found without a detector (`moving_mask`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -20,24 +22,25 @@ from withhold.core.errors import UserError
 from withhold.records.samples import BadMedia, ByteArray
 
 Boxes = npt.NDArray[np.floating]  # (k, 5): x0, y0, x1, y1, score
-Where = Literal["whole", "faces"]
+Where = Literal["whole", "faces", "people", "moving"]
+FOUND = {"faces": "face", "people": "person"}  # what a detector has to find
 Missing = Literal["whole", "keep", "refuse"]
 Mask = npt.NDArray[np.bool_]
 Track = tuple[list[int], list[npt.NDArray[np.float64]]]  # frames, and the box in each
 
 
-class Faces(Protocol):
-    """A face detector."""
+class Detector(Protocol):
+    """Finds faces, or people."""
 
     def boxes(self, pixels: ByteArray) -> Boxes:
-        """Boxes of the faces of an image (h, w, 3): (k, 5), x0, y0, x1, y1 in pixels, score."""
+        """Boxes in an image (h, w, 3): (k, 5), x0, y0, x1, y1 in pixels, score."""
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """`where` to act; for faces, on a box of `area` times the area of the face's.
+    """`where` to act; on a box of `area` times the area of the one that was found.
 
-    `missing` decides about an image (or a whole clip) in which no face is found: "whole" changes
+    `missing` decides about an image (or a whole clip) in which nothing is found: "whole" changes
     all of it, since a face that was overlooked must not be released; "keep" leaves it as it is;
     "refuse" raises BadMedia, so that it is left out of the release and listed.
     """
@@ -45,32 +48,64 @@ class Region:
     where: Where = "whole"
     area: float = 1.0
     missing: Missing = "whole"
-    faces: Faces | None = None
+    detector: Detector | None = None
 
     def __post_init__(self) -> None:
-        if self.where == "faces" and self.faces is None:
-            raise UserError("a region of faces needs a face detector")
+        if self.where in FOUND and self.detector is None:
+            raise UserError(f"a region of {self.where} needs a {FOUND[self.where]} detector")
         if not self.area > 0:
             raise UserError(f"the area of a region must be above 0, not {self.area}")
 
     def masks(self, frames: ByteArray) -> Mask:
         """Where to act in frames (t, h, w, 3): (t, h, w). A still image is a clip of one frame."""
         shape = frames.shape[:3]
-        if self.where == "whole" or self.faces is None:
+        if self.where == "whole":
             return np.ones(shape, np.bool_)
-        found = track_boxes([self.faces.boxes(frame) for frame in frames])
-        if any(len(boxes) for boxes in found):
-            size = (shape[1], shape[2])
-            return np.stack([boxes_mask(size, boxes, self.area) for boxes in found])
+        masks = self._found(frames)
+        if masks.any():
+            return masks
         if self.missing == "refuse":
-            raise BadMedia("no face is found")
+            raise BadMedia(
+                "nothing moves in it" if self.where == "moving" else f"no {self._what} is found"
+            )
         return np.full(shape, self.missing == "whole")
+
+    def _found(self, frames: ByteArray) -> Mask:
+        if self.detector is None:
+            return np.broadcast_to(moving_mask(frames), frames.shape[:3])
+        found = track_boxes([self.detector.boxes(frame) for frame in frames])
+        size = (frames.shape[1], frames.shape[2])
+        return np.stack([boxes_mask(size, boxes, self.area) for boxes in found])
+
+    @property
+    def _what(self) -> str:
+        return FOUND[self.where]
+
+
+def moving_mask(frames: ByteArray, *, least: int = 20) -> Mask:
+    """Where frames (t, h, w, 3) change over time: (h, w), the same for every frame of the clip.
+
+    A pixel moves if the mean of the 3 x 3 pixels about it, in one of the colours, changes by
+    `least` levels or more. So does every pixel within a twentieth of the longer side of one that
+    moves. If the camera moves, this is the whole frame.
+    """
+    from scipy.ndimage import maximum_filter, uniform_filter
+
+    lowest = highest = np.empty(0)
+    for t, frame in enumerate(frames):  # one by one: float copies of all of them would be large
+        mean = uniform_filter(frame.astype(np.float32), size=(3, 3, 1), mode="nearest")
+        lowest = mean if t == 0 else np.minimum(lowest, mean)
+        highest = mean if t == 0 else np.maximum(highest, mean)
+    moves = ((highest - lowest) >= least).any(axis=-1)
+    reach = 2 * math.ceil(max(moves.shape) / 20) + 1
+    grown: Mask = maximum_filter(moves, size=reach, mode="constant")
+    return grown
 
 
 def boxes_mask(shape: tuple[int, int], boxes: Boxes, area: float = 1.0) -> Mask:
     """Pixels of an image of `shape` (h, w) in any of the boxes (k, 4 or more) scaled to `area`.
 
-    Every pixel that a box touches is in it, so no rim of the face is left.
+    Every pixel that a box touches is in it, so no rim of it is left.
     """
     out = np.zeros(shape, np.bool_)
     for x0, y0, x1, y1 in np.asarray(boxes, np.float64)[:, :4]:
@@ -88,13 +123,13 @@ def apply_in(pixels: ByteArray, changed: ByteArray, mask: Mask) -> ByteArray:
 def track_boxes(
     per_frame: Sequence[Boxes], *, overlap: float = 0.3, smooth: int = 5
 ) -> list[npt.NDArray[np.float64]]:
-    """One box per face in every frame, from the boxes found in each frame, (k, 5).
+    """One box per face or person in every frame, from the boxes found in each frame, (k, 5).
 
     A box continues the track that it overlaps most: the track's last box, or that box moved on at
     the track's speed (intersection over union at least `overlap`, the best pairs first). Otherwise
     it begins a new track. Frames between are filled by linear interpolation, frames before and
     after with the first and last box, and the corners are smoothed by a running mean over `smooth`
-    frames. A face that jumps further than its size becomes two tracks, both of which last the whole
+    frames. One that jumps further than its size becomes two tracks, both of which last the whole
     clip: too much is covered rather than too little.
     """
     tracks: list[Track] = []

@@ -20,6 +20,14 @@ class RawSamples(Protocol):
     ) -> tuple[FloatArray, FloatArray]:
         """Features of two augmented views of each of `rows`: two arrays (len(rows), d)."""
 
+    def stills(
+        self, rows: npt.NDArray[np.int64], *, seed: int, progress: Progress
+    ) -> tuple[FloatArray, FloatArray]:
+        """Features of two still clips of each of `rows`, each one frame of its video repeated.
+
+        Media other than clips give two views.
+        """
+
     def rows(self, rows: npt.NDArray[np.int64]) -> RawSamples:
         """The same for some records."""
 

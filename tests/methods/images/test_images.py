@@ -36,7 +36,7 @@ def scene(x: int = 10, *, side: int = 20) -> ByteArray:
 
 
 def made(name: str, **settings: Any) -> Any:
-    return get_method(name).modifier_type(read_config(name, settings), KEY, faces=White())  # type: ignore[call-arg]
+    return get_method(name).modifier_type(read_config(name, settings), KEY, detector=White())  # type: ignore[call-arg]
 
 
 def test_blacken_takes_the_share_of_the_box_and_nothing_else() -> None:

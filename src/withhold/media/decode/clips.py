@@ -3,6 +3,11 @@
 Each file is read in one pass by one thread. Only frames of windows become pixels, and a window is
 released once it is full. Files are opened as bytes and only by demuxers of single files, so that a
 playlist with a video's name cannot open anything else.
+
+What is read is the sequence of frames, turned as a player shows them. Sound is ignored, and so is a
+cover picture. If the frame rate varies, frames keep their numbers (labels of frames need that) and
+the clip has the mean rate. A file with a frame that cannot be decoded is bad as a whole: decoders
+fill such frames with what was there before, and nobody can say what they should show.
 """
 
 from __future__ import annotations
@@ -45,9 +50,7 @@ def count_frames(content: Path | bytes | Clip, *, most_frames: int = 100_000) ->
                 raise BadMedia("truncated: the file ends before its last frame")
         else:
             count = sum(1 for _ in _decoded(container, stream, MOST_PIXELS, most_frames))
-            # A header may be wrong by a frame or two; a truncated file is wrong by far more.
-            if count < 0.9 * stream.frames:
-                raise BadMedia(f"truncated: {count} of {stream.frames} frames can be decoded")
+            _check_whole(count, stream)
     if count > most_frames:
         raise BadMedia(f"more than {most_frames} frames")
     if count == 0:
@@ -85,15 +88,15 @@ def decode_clip(
     if isinstance(content, Clip):
         return content
     with opened_clip(content, most_pixels) as (_, container, stream):
-        rate = _rate(stream)
         frames: list[ByteArray] = []
+        times: list[float] = []
         for frame in _decoded(container, stream, most_pixels, most_frames):
             frames.append(_pixels(frame))
+            times.append(frame.time or 0.0)
             if frames[0].nbytes * len(frames) > _MOST_BYTES:
                 raise BadMedia(f"more than {_MOST_BYTES // 10**9} GB when decoded")
-        # Some decoders ignore a truncated end.
-        if len(frames) < 0.9 * stream.frames:
-            raise BadMedia(f"truncated: {len(frames)} of {stream.frames} frames can be decoded")
+        _check_whole(len(frames), stream)
+        rate = _mean_rate(times, stream)
     if not frames:
         raise BadMedia("no frame can be decoded")
     # Like np.stack, but frames are released as they are copied: a video is not in memory twice.
@@ -161,9 +164,7 @@ def opened_clip(content: Path | bytes, most_pixels: int) -> Iterator[tuple[Binar
             with av.open(
                 file, options={"format_whitelist": DEMUXERS}, metadata_errors="replace"
             ) as container:
-                if not container.streams.video:
-                    raise BadMedia("there is no video in it")
-                stream = container.streams.video[0]
+                stream = _moving(container)
                 context = stream.codec_context
                 if context is None:
                     raise BadMedia("its codec is not known")
@@ -180,10 +181,13 @@ def opened_clip(content: Path | bytes, most_pixels: int) -> Iterator[tuple[Binar
 def _decoded(
     container: Any, stream: Any, most_pixels: int, most_frames: int | None
 ) -> Iterator[Any]:
-    """Frames in display order; BadMedia if one is broken or of another size."""
+    """Frames in display order; BadMedia if one is broken or of another size, or the end is missing.
+
+    A reader that needs no more frames stops before the end, and is not told that it is missing.
+    """
     import av
 
-    number, size = 0, None
+    number, size, last = 0, None, 0.0
     frames = container.decode(stream)
     while True:
         try:
@@ -191,7 +195,11 @@ def _decoded(
         except av.FFmpegError as error:
             raise BadMedia(f"broken after {number} frames: {error.strerror or error}") from error
         if frame is None:
+            _check_end(container, stream, last)
             return
+        if frame.is_corrupt:
+            raise BadMedia(f"frame {number} cannot be decoded (the first is 0)")
+        last = max(last, frame.time or 0.0)
         if number == most_frames:
             raise BadMedia(f"more than {most_frames} frames")
         size = size or (frame.width, frame.height)
@@ -200,6 +208,41 @@ def _decoded(
         _check_size(frame.width, frame.height, most_pixels)
         yield frame
         number += 1
+
+
+def _moving(container: Any) -> Any:
+    """The first video stream that is no cover picture."""
+    from av.stream import Disposition
+
+    for stream in container.streams.video:
+        if not stream.disposition & Disposition.attached_pic:
+            return stream
+    raise BadMedia("there is no video in it")
+
+
+def _check_whole(count: int, stream: Any) -> None:
+    """Refuse a file with fewer frames than its header says; some decoders ignore a missing end.
+
+    A header may be wrong by a frame or two; that of a truncated file is wrong by far more.
+    """
+    if count < 0.9 * stream.frames:
+        raise BadMedia(f"truncated: {count} of {stream.frames} frames can be decoded")
+
+
+def _check_end(container: Any, stream: Any, last: float) -> None:
+    """Refuse a file whose last frame, at `last` seconds, is long before the end that it states.
+
+    Some containers (Matroska, WebM) state how long they are and not how many frames they have.
+    Without a length of the stream, that of the file counts only if there is no other stream.
+    """
+    length = 0.0
+    if stream.duration:
+        length = float(stream.duration * stream.time_base)
+    elif container.duration and len(container.streams) == 1:
+        length = container.duration / 1e6
+    start = float(stream.start_time * stream.time_base) if stream.start_time else 0.0
+    if last - start + 2 / _rate(stream) < 0.9 * length:
+        raise BadMedia(f"truncated: it ends after {last - start:.1f} of {length:.1f} seconds")
 
 
 def _check_size(width: int, height: int, most_pixels: int) -> None:
@@ -211,7 +254,16 @@ def _pixels(frame: Any) -> ByteArray:
     """RGB (h, w, 3), rotated as a player would show it."""
     pixels: ByteArray = frame.to_ndarray(format="rgb24")
     # Quarter turns, anticlockwise; other angles would need interpolation and are ignored.
-    return np.ascontiguousarray(np.rot90(pixels, round(frame.rotation / 90) % 4))
+    turns, rest = divmod(frame.rotation, 90)
+    return np.ascontiguousarray(np.rot90(pixels, turns % 4 if rest == 0 else 0))
+
+
+def _mean_rate(times: list[float], stream: Any) -> float:
+    """Frames a second: the stated rate, unless the times of the frames differ much from it."""
+    stated = _rate(stream)
+    length = max(times, default=0.0) - min(times, default=0.0)
+    measured = (len(times) - 1) / length if length > 0 else stated
+    return stated if abs(measured / stated - 1) < 0.05 else measured
 
 
 def _rate(stream: Any) -> float:

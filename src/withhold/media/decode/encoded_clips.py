@@ -46,7 +46,8 @@ def encode_clip(clip: Clip, suffix: str) -> bytes:
     try:
         # bitexact: neither the time nor the library's version goes into the file.
         with av.open(out, "w", format=container_name, options={"fflags": "+bitexact"}) as container:
-            rate = Fraction(clip.rate).limit_denominator(1001)
+            # A rate of 0, which a very slow one would be rounded to, means 24.
+            rate = max(Fraction(clip.rate).limit_denominator(1001), Fraction(1, 1001))
             stream: Any = container.add_stream(codec, rate=rate)
             stream.width, stream.height = width, height
             stream.pix_fmt = "yuv444p" if odd else "yuv420p"

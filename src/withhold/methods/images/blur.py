@@ -40,6 +40,8 @@ class BlurModifier(ImageModifier[BlurConfig]):
         "adience-strong": {"kernel": 21, "sigma": 15.0},
         "spact-weak": {"kernel": 13, "sigma": 10.0},
         "spact-strong": {"kernel": 21, "sigma": 10.0},
+        "spact-people-weak": {"kernel": 13, "sigma": 10.0, "region": "people"},
+        "spact-people-strong": {"kernel": 21, "sigma": 10.0, "region": "people"},
     }
 
     def change(self, pixels: ByteArray) -> ByteArray:

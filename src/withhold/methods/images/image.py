@@ -8,25 +8,27 @@ from typing import Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from withhold.media.regions import Faces, Missing, Region, Where, apply_in
+from withhold.media.regions import FOUND, Detector, Missing, Region, Where, apply_in
 from withhold.methods.media_filter import FilterConfig, FilterModifier
 from withhold.records.samples import ByteArray, Clip, Picture, Sample
+
+REGION = "the whole image, the faces or people found in it, or what moves in a clip"
 
 
 class ImageConfig(FilterConfig):
     """Settings of all image filters: the region that they change."""
 
-    region: Where = Field("whole", description="the whole image, or the faces found in it")
-    area: float = Field(1.0, gt=0, le=100, description="changed area relative to the box of a face")
+    region: Where = Field("whole", description=REGION)
+    area: float = Field(1.0, gt=0, le=100, description="changed area relative to the box found")
     missing: Missing = Field(
         "whole",
-        description="an image without a detected face: change it all, keep it or refuse it",
+        description="an image in which nothing is found: change it all, keep it or refuse it",
     )
 
     @model_validator(mode="after")
     def _area_of_something(self) -> Self:
-        if self.region == "whole" and self.area != 1:
-            raise ValueError("area is relative to the box of a face; set region: faces")
+        if self.region not in FOUND and self.area != 1:
+            raise ValueError("area is relative to a box; set region: faces, or region: people")
         return self
 
 
@@ -34,13 +36,13 @@ C = TypeVar("C", bound=ImageConfig)
 
 
 class ImageModifier(FilterModifier[C]):
-    """A filter on an image, or on every frame of a clip; faces are tracked through a clip."""
+    """A filter on an image, or on every frame of a clip; boxes are tracked through a clip."""
 
     kinds = ("image", "clip")
 
-    def __init__(self, config: C, key: bytes, *, faces: Faces | None = None) -> None:
+    def __init__(self, config: C, key: bytes, *, detector: Detector | None = None) -> None:
         super().__init__(config, key)
-        self._faces = faces
+        self._detector = detector
 
     @abstractmethod
     def change(self, pixels: ByteArray) -> ByteArray:
@@ -63,11 +65,17 @@ class ImageModifier(FilterModifier[C]):
     def _region(self) -> Region:
         """Made on first use, so that describing a modifier loads no network."""
         config = self.config
-        faces = self._faces or _face_detector()
-        return Region(config.region, config.area, config.missing, faces)
+        detector = self._detector or _detector(config.region)
+        return Region(config.region, config.area, config.missing, detector)
 
 
-def _face_detector() -> Faces:
-    from withhold.media.face_detector import FaceDetector
+def _detector(where: Where) -> Detector | None:
+    if where == "faces":
+        from withhold.media.face_detector import FaceDetector
 
-    return FaceDetector()
+        return FaceDetector()
+    if where == "people":
+        from withhold.media.person_detector import PersonDetector
+
+        return PersonDetector()
+    return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import torch
 from pydantic import Field
@@ -43,16 +45,37 @@ class ContrastiveConfig(MethodConfig):
     )
 
 
+class ViewSettings(Protocol):
+    """The settings that `ViewPairs` needs."""
+
+    @property
+    def draws(self) -> int:
+        """Copies kept of each raw sample and view."""
+
+    @property
+    def noise(self) -> float:
+        """Views of features: noise / typical feature."""
+
+    @property
+    def drop(self) -> float:
+        """Views of features: share of features that are zeroed."""
+
+
 class ViewPairs:
-    """Two views of each record, made from the raw samples or, if there are none, the features."""
+    """Two views of each record, made from the raw samples or, if there are none, the features.
+
+    With `still`, views of clips show one frame each, repeated.
+    """
 
     def __init__(
         self,
         x: Tensor,
         raw: RawSamples | None,
         space: Space,
-        config: ContrastiveConfig,
+        config: ViewSettings,
         context: FitContext,
+        *,
+        still: bool = False,
     ) -> None:
         self.x, self.config = x, config
         self.cache: list[tuple[Tensor, Tensor]] = []
@@ -68,11 +91,14 @@ class ViewPairs:
             drawn = stage_seed(context.seed, "views", draw)
 
             def make(drawn: int = drawn) -> dict[str, Tensor]:
-                pair = raw.views(rows, seed=drawn, progress=context.progress)
+                make_pair = raw.stills if still else raw.views
+                pair = make_pair(rows, seed=drawn, progress=context.progress)
                 return dict(zip(("first", "second"), map(torch.from_numpy, pair), strict=True))
 
             # Extraction is the most expensive part of a fit, so a resumed fit reuses its views.
-            pair = context.journal.kept("views", f"{fingerprint} {drawn}", make)
+            pair = context.journal.kept(
+                "stills" if still else "views", f"{fingerprint} {drawn}", make
+            )
             first, second = (space.enter(pair[n].to(x.device)) for n in ("first", "second"))
             self.cache.append((first, second))
 
