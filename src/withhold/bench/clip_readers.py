@@ -26,7 +26,7 @@ from withhold.methods.clips.clip_config import model_and_width
 from withhold.records.attribute import Attribute
 
 Colour = tuple[float, float, float]
-_MULTIPLY_ADDS = 2.4e10  # of training a second on one core, forward and backward
+_MULTIPLY_ADDS = 1.6e10  # of training a second on one core, forward and backward
 
 
 def target_model(model: str, how: ClipSettings) -> NamedReader:
@@ -41,7 +41,7 @@ def target_model(model: str, how: ClipSettings) -> NamedReader:
         patience=20,
         batch=how.batch,
         rate=how.rate,
-        at_once=1 if of_clips else min(2, how.kept),
+        at_once=1,
         frames=how.frames,
         step=how.step,
         windows=how.windows,
