@@ -53,7 +53,7 @@ def frame_numbers(count: int) -> list[int]:
 
 def are_clips(pixels: ByteArray) -> bool:
     """Whether pixels (n, channels, side, side) are those of clips."""
-    return pixels.shape[1] == CHANNELS
+    return bool(pixels.shape[1] == CHANNELS)
 
 
 def frames_of_clips(pixels: ByteArray) -> ByteArray:
