@@ -95,9 +95,9 @@ def audit(
     sources.
 
     Both may also be Datasets of media, or arrays of images (n, height, width, 3). Features of both
-    are then made with `extractor`, and images are also attacked as pixels: convolutional networks
-    read them at `pixels` by `pixels` (0 leaves these attackers out). Frames of clips are attacked
-    through their features only.
+    are then made with `extractor`, and images and clips are also attacked as pixels: convolutional
+    networks read them at `pixels` by `pixels` (0 leaves these attackers out), clips frame by frame
+    and as motion.
 
     These options are described in `withhold.audit.setting_groups`: `id`, `same_order` and
     `order_counts` in `Pairing`; `attackers`, `models`, `quick`, `workers` and `seed` in `Effort`;

@@ -1,4 +1,4 @@
-"""Features, and pixels of images, for an audit of media."""
+"""Features, and pixels of images and clips, for an audit of media."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from withhold.audit.media_pairing import paired_features, refuse_other_media
 from withhold.core.errors import UserError
 from withhold.core.output_targets import make_folder
 from withhold.core.progress import Progress
-from withhold.media.attack_pixels import check_side, with_pixels
+from withhold.media.attack_pixels import ATTACKED, check_side, with_pixels
 from withhold.media.extract_features import extract, plan
 from withhold.media.extraction_note import extracted_places
 from withhold.media.file_facts import facts_of_release, with_facts
@@ -81,8 +81,8 @@ def features_for_audit(
 def add_pixels(
     features: Dataset, media: Collection | None, side: int, progress: Progress
 ) -> Dataset:
-    """Features read from a file, with the images that they were extracted from."""
-    if media is None or side == 0 or media.kind != "image":
+    """Features read from a file, with the images or clips that they were extracted from."""
+    if media is None or side == 0 or media.kind not in ATTACKED:
         return features
     places = extracted_places(features, len(media))
     return with_pixels(features, media, places, side, progress=progress)
@@ -106,7 +106,8 @@ def features_in_memory(
     suppress: Sequence[str],
     progress: Progress,
 ) -> tuple[Dataset, Dataset | None]:
-    """Features of media Datasets, and pixels of images. The release is extracted as its original.
+    """Features of media Datasets, and pixels of images and clips. The release is extracted as its
+    original.
 
     Items that cannot be used are left out. If the release does not say which original each item
     was, none may be missing on either side.

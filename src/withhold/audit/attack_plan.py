@@ -11,10 +11,22 @@ import numpy.typing as npt
 
 from withhold.audit.attack import Attack, RecordLimits
 from withhold.audit.attackers import Attacker, get_attackers
-from withhold.audit.attackers.attacker import OF_IMAGES, FloatArray, PixelArray, ViewName
+from withhold.audit.attackers.attacker import (
+    OF_PIXELS,
+    FloatArray,
+    PixelArray,
+    PixelKind,
+    ViewName,
+)
 from withhold.audit.feature_views import FeatureViews
 from withhold.audit.split import AttackParts, Rows, Split, parts_of, unmeasurable, unseen
 from withhold.core.errors import UserError, listing
+from withhold.media.clip_pixels import (
+    are_clips,
+    detail_of_clips,
+    frames_of_clips,
+    windows_of_clips,
+)
 from withhold.media.image_detail import COLOURS
 from withhold.records.attribute import Attribute, combine
 from withhold.records.dataset import Dataset
@@ -26,6 +38,12 @@ FULL = (*_PLAIN, *_SPECIAL, "mlp-small", "mlp-large")
 QUICK = ("prior", "logistic", "nearest", *_SPECIAL, "mlp-small")
 PIXELS_QUICK = ("pixels-cnn", "pixels-detail")
 PIXELS = ("pixels-cnn", "pixels-cnn-deep", "pixels-detail")
+FRAMES_QUICK = ("frames-cnn", "clips-stack", "frames-detail")
+FRAMES = ("frames-cnn", "clips-stack", "clips-r3d", "frames-detail")
+_NETWORKS: dict[PixelKind, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "image": (PIXELS_QUICK, PIXELS),
+    "clip": (FRAMES_QUICK, FRAMES),
+}
 _AGAIN = 6.0  # seconds: a randomised attacker that is quicker than this runs with two seeds
 
 
@@ -114,7 +132,8 @@ def used_rows(asks: Sequence[Question], shown: Rows) -> Rows:
 class Seen:
     """A feature matrix in the views that attackers need, each computed on first use and kept.
 
-    pixels: the images of the same records, if they are images, with their detail (`image_detail`).
+    pixels: the same records as small images with their detail (`image_detail`), or as small clips
+    (`clip_pixels`), if they are such media.
     """
 
     x: FloatArray
@@ -124,10 +143,11 @@ class Seen:
 
     def can_show(self, name: ViewName) -> bool:
         """Whether the records have this view."""
-        return name not in OF_IMAGES or self.pixels is not None
+        return name not in OF_PIXELS or OF_PIXELS[name] == pixel_kind(self.pixels)
 
     def view(self, name: ViewName) -> npt.NDArray[Any]:
-        """All records in one view: (n, d), or images (n, channels, side, side)."""
+        """All records in one view: (n, d), images (n, channels, side, side), or parts of clips (n,
+        parts, channels, side, side)."""
         if name == "raw":
             return self.x
         key: ViewName = name
@@ -138,13 +158,26 @@ class Seen:
         return self._made[key]
 
     def _shown(self, name: ViewName) -> npt.NDArray[Any]:
-        if name not in OF_IMAGES:
+        if name not in OF_PIXELS:
             return self.views.see(name, self.x)
         assert self.pixels is not None
-        # A copy of its own: worker processes then share one file of it.
+        # Copies of their own: worker processes then share one file of each.
+        if name == "frames":
+            return frames_of_clips(self.pixels)
+        if name == "windows":
+            return windows_of_clips(self.pixels)
+        if name == "frame-detail":
+            return detail_of_clips(self.pixels)
         return np.ascontiguousarray(
             self.pixels[:, :COLOURS] if name == "pixels" else self.pixels[:, COLOURS:]
         )
+
+
+def pixel_kind(pixels: PixelArray | None) -> PixelKind | None:
+    """What pixels (n, channels, side, side) show; None if there are none."""
+    if pixels is None:
+        return None
+    return "clip" if are_clips(pixels) else "image"
 
 
 def fresh_attacks(
@@ -165,9 +198,9 @@ def fresh_attacks(
     n, k = len(question.parts.train), len(question.attribute.classes)
     for attacker in attackers:
         if not seen.can_show(attacker.view):
-            declined[attacker.name] = "these records have no images"
+            declined[attacker.name] = f"these records have no {OF_PIXELS[attacker.view]}s"
             continue
-        if attacker.view in OF_IMAGES and question.role == "hidden":
+        if attacker.view in OF_PIXELS and question.role == "hidden":
             # A network for each of 40 attributes nobody named would take hours.
             declined[attacker.name] = "pixels are attacked for suppressed and preserved attributes"
             continue
@@ -189,10 +222,10 @@ def fresh_attacks(
     return attacks, declined
 
 
-def ladder(quick: bool, *, pixels: bool = False) -> tuple[Attacker, ...]:
-    """The attackers of a full audit, or of a quick one; with `pixels`, those of images too."""
-    images = (PIXELS_QUICK if quick else PIXELS) if pixels else ()
-    return get_attackers((*(QUICK if quick else FULL), *images))
+def ladder(quick: bool, *, pixels: PixelKind | None = None) -> tuple[Attacker, ...]:
+    """The attackers of a full audit, or of a quick one; those of `pixels` too, if there are any."""
+    networks = () if pixels is None else _NETWORKS[pixels][0 if quick else 1]
+    return get_attackers((*(QUICK if quick else FULL), *networks))
 
 
 def models_of_originals(attackers: Sequence[Attacker]) -> tuple[Attacker, ...]:

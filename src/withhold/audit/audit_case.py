@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 
 from withhold.audit import picture
-from withhold.audit.attack_plan import Question, questions, used_rows
+from withhold.audit.attack_plan import Question, pixel_kind, questions, used_rows
+from withhold.audit.attackers.attacker import PixelArray, PixelKind
 from withhold.audit.averaged import by_source
 from withhold.audit.findings import Distortion
 from withhold.audit.linked_records import SIZES
@@ -101,14 +102,23 @@ class AuditCase:
 
     @property
     def pixel_side(self) -> int | None:
-        """The side of the images that are attacked; None if they are not images."""
+        """The side of the images or frames that are attacked; None if there are none."""
+        return None if self._pixels is None else int(self._pixels.shape[-1])
+
+    @property
+    def pixel_kind(self) -> PixelKind | None:
+        """Whether images or clips are attacked as pixels; None if neither."""
+        return pixel_kind(self._pixels)
+
+    @property
+    def _pixels(self) -> PixelArray | None:
         attacked = self.original if self.matched is None else self.matched.release
-        return None if attacked.pixels is None else int(attacked.pixels.shape[-1])
+        return attacked.pixels
 
     def mean_of_draws(self) -> Dataset | None:
         """The mean features of all draws of every record; None if there is only one draw.
 
-        If all draws are images, also the mean images.
+        If all draws are images or clips, also the mean pixels.
         """
         if self.matched is None or not self.draws:
             return None

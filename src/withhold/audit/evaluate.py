@@ -94,7 +94,7 @@ def evaluate(
         hidden=hidden,
         joint=joint,
     )
-    effort = effort.on(pixels=case.pixel_side is not None)
+    effort = effort.on(pixels=case.pixel_kind)
     gate = None if fail_if is None else _gate(fail_if, case)
     proof = None if claims.certificate is None else _prove(claims, case, whole)
     for name in effort.models:

@@ -13,6 +13,7 @@ from withhold.audit.audit_case import AuditCase
 from withhold.audit.findings import AuditedData
 from withhold.audit.setting_groups import Effort
 from withhold.core.safe_read import file_sha256
+from withhold.media.clip_pixels import FRAMES
 from withhold.records.dataset import Dataset
 
 
@@ -55,7 +56,15 @@ def notes(case: AuditCase, after: Seen, effort: Effort, *, drawn_here: bool) -> 
     said = [] if matched is None else list(matched.notes)
     if effort.quick:
         said.append("a quick audit: fewer attackers on fewer records; a full audit may find more")
-    if case.pixel_side is not None:
+    if case.pixel_kind == "clip":
+        said.append(
+            f"clips were also attacked as pixels: {FRAMES} frames of each, reduced to"
+            f" {case.pixel_side} x {case.pixel_side}, alone and in their order, maps of the detail"
+            " that this loses, and the brightest and darkest value of each pixel: a mark that a key"
+            " hides, or motion in other frames, may be missed; the attacks on all rows and"
+            " subgroups read features only"
+        )
+    if case.pixel_kind == "image":
         said.append(
             f"images were also attacked as pixels, reduced to {case.pixel_side} x"
             f" {case.pixel_side}, and through maps of the detail that this loses: a mark that a"

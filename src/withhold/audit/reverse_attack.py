@@ -1,8 +1,9 @@
 """`reverse`: restore the originals, then recognise them.
 
-A network learns from released and original images of train and val to restore the originals. Then
-the model of the originals reads the restored images (`reverse`), and is trained further on them
-(`reverse-warm`). Many face anonymisers that blinded models of the originals fell to this attack.
+A network learns from released and original images of train and val to restore the originals. Of
+clips, it learns from some frames and restores each frame by itself. Then the model of the originals
+reads the restored images (`reverse`), and is trained further on them (`reverse-warm`). Many face
+anonymisers that blinded models of the originals fell to this attack.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from withhold.audit.reversal import Reversal
 from withhold.audit.split import Rows
 
 NAME = "reverse"
+PAIRED = 4  # frames of a clip from which a reversal learns
+RESTORED = ("pixels", "frames")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +40,24 @@ class RestoreTask:
     @property
     def cost(self) -> float:
         """About how many seconds it will take."""
-        return self.reversal.cost(len(self.train), self.released.shape[-1])
+        n = len(self.train) * (1 if self.released.ndim == 4 else PAIRED)
+        return self.reversal.cost(n, self.released.shape[-1])
 
     def __call__(self) -> PixelArray:
-        """The restored images, in the order of the records."""
-        return self.reversal.restore(
-            self.released, self.originals, self.train, self.val, seed=self.seed
+        """The restored images or frames, in the order of the records."""
+        if self.released.ndim == 4:
+            return self.reversal.restore(
+                self.released, self.originals, self.train, self.val, seed=self.seed
+            )
+        n, frames, *shape = self.released.shape
+        made = self.reversal.restore(
+            self.released.reshape(-1, *shape),
+            self.originals.reshape(-1, *shape),
+            _frames(self.train, frames),
+            _frames(self.val, frames),
+            seed=self.seed,
         )
+        return made.reshape(n, frames, *shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +87,10 @@ class ReverseAttack:
         asks: questions; questions with the same parts share a task.
         """
         plan = cls()
-        reads = bool(_readers(attackers))
-        both = before is not None and before.can_show("pixels") and after.can_show("pixels")
-        if before is None or not both or not reads:
+        view = next((a.view for a in _readers(attackers).values() if after.can_show(a.view)), None)
+        if before is None or view is None or not before.can_show(view):
             return plan
-        released = after.view("pixels")
+        released = after.view(view)
         for q in asks:
             train, val = q.parts.train, q.parts.val
             same = [
@@ -86,7 +99,7 @@ class ReverseAttack:
                 if np.array_equal(task.train, train) and np.array_equal(task.val, val)
             ]
             if not same:
-                known = _blank_outside(before.view("pixels"), train, val)
+                known = _blank_outside(before.view(view), train, val)
                 how = reversal or Reversal()
                 plan.tasks.append(RestoreTask(released, known, train, val, how, seed))
             plan.of[q.name] = same[0] if same else len(plan.tasks) - 1
@@ -124,8 +137,8 @@ class ReverseAttack:
 
 
 def _readers(attackers: Sequence[Attacker]) -> dict[str, PixelCnn]:
-    """The attackers that read reduced images, by name."""
-    return {a.name: a for a in attackers if isinstance(a, PixelCnn) and a.view == "pixels"}
+    """The attackers that read reduced images or single frames, by name."""
+    return {a.name: a for a in attackers if isinstance(a, PixelCnn) and a.view in RESTORED}
 
 
 def _blank_outside(originals: PixelArray, train: Rows, val: Rows) -> PixelArray:
@@ -134,3 +147,9 @@ def _blank_outside(originals: PixelArray, train: Rows, val: Rows) -> PixelArray:
     rows = np.concatenate([train, val])
     known[rows] = originals[rows]
     return known
+
+
+def _frames(clips: Rows, frames: int) -> Rows:
+    """Some frames of these clips, at equal distances, as rows of a list of all frames."""
+    chosen = np.linspace(0, frames - 1, PAIRED).round().astype(np.int64)
+    return (clips[:, None] * frames + chosen).reshape(-1)

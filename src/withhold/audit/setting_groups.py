@@ -8,7 +8,7 @@ from pathlib import Path
 
 from withhold.audit.attack import RecordLimits
 from withhold.audit.attack_plan import ladder
-from withhold.audit.attackers.attacker import OF_IMAGES, Attacker, Prediction
+from withhold.audit.attackers.attacker import OF_PIXELS, Attacker, PixelKind, Prediction
 from withhold.certificate.claims import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
@@ -50,13 +50,16 @@ class Effort:
         """The attackers, weakest first."""
         return ladder(self.quick) if self.attackers is None else tuple(self.attackers)
 
-    def on(self, *, pixels: bool) -> Effort:
-        """The effort on records that have `pixels`, or have none."""
+    def on(self, *, pixels: PixelKind | None) -> Effort:
+        """The effort on records whose pixels are of this kind, or that have none."""
         if self.attackers is None:
             return replace(self, attackers=ladder(self.quick, pixels=pixels))
-        blind = [a.name for a in self.attackers if a.view in OF_IMAGES and not pixels]
+        blind = [a for a in self.attackers if OF_PIXELS.get(a.view, pixels) != pixels]
         if blind:
-            raise UserError(f"attacker '{blind[0]}' needs images, and these records are features")
+            raise UserError(
+                f"attacker '{blind[0].name}' needs {OF_PIXELS[blind[0].view]}s, and these records"
+                f" are {'features' if pixels is None else f'{pixels}s'}"
+            )
         return self
 
     @property

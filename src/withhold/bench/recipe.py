@@ -9,13 +9,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 import withhold
+from withhold.bench.clip_settings import ClipSettings
 from withhold.core.errors import UserError, did_you_mean, listing
 from withhold.core.settings import read_settings
 
 # Kinds whose recipe names data, rows and what is measured.
 _WITH_ROWS = (
     "table", "table-rivals", "audits", "certified", "exact", "elimination-exact", "tradeoff",
-    "pixels",
+    "pixels", "clips",
 )  # fmt: skip
 
 
@@ -78,7 +79,7 @@ class Recipe(BaseModel):
         "table", "table-rivals", "audits", "certified", "exact", "tradeoff", "external", "power",
         "release-leaks", "soundness", "elimination", "elimination-exact", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "release-memory", "media", "media-speed",
-        "pixels", "pixel-speed", "clip-speed",
+        "pixels", "clips", "pixel-speed", "clip-speed",
     ] = "table"  # fmt: skip
     data: str = ""
     method: str = "mass"
@@ -96,6 +97,7 @@ class Recipe(BaseModel):
     )
     most: int | None = Field(None, ge=1, description="media to take, of `kind: media`")
     pixels: PixelSettings = Field(PixelSettings(), description="of `kind: pixels`")
+    clips: ClipSettings = Field(ClipSettings(), description="of `kind: clips`")
     data_settings: dict[str, Any] = Field(
         default_factory=dict, description="of a media set that has some, such as `drawn-faces`"
     )
@@ -110,12 +112,17 @@ class Recipe(BaseModel):
 
     def with_seeds(self, text: str) -> Recipe:
         """The same recipe with these seeds, such as `0,1,2`."""
-        if self.kind != "pixels":
-            raise UserError(f"--seeds is for recipes of `kind: pixels`, and {self.name} is none")
+        if self.kind not in ("pixels", "clips"):
+            raise UserError(
+                f"--seeds is for recipes of `kind: pixels` and `clips`, and {self.name} is none"
+            )
         try:
             seeds = [int(seed) for seed in text.split(",")]
         except ValueError:
             raise UserError(f"--seeds '{text}': write numbers with commas, such as 0,1,2") from None
+        if self.kind == "clips":
+            own = self.clips.model_copy(update={"seeds": tuple(seeds)})
+            return self.model_copy(update={"clips": own})
         return self.model_copy(update={"pixels": self.pixels.model_copy(update={"seeds": seeds})})
 
     @model_validator(mode="after")

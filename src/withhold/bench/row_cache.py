@@ -36,7 +36,8 @@ def recipe_key(recipe: Recipe, row: RecipeRow, *facts: Any) -> str:
     apart = dict.fromkeys(("rows", "title", "name", "paper_title", "extractors", "most"), True)
     if not recipe.tags:
         apart["tags"] = True
-    shared = recipe.model_dump(mode="json", exclude={**apart, "pixels": {"seeds"}})
+    clips: Any = {"seeds"} if recipe.kind == "clips" else True
+    shared = recipe.model_dump(mode="json", exclude={**apart, "pixels": {"seeds"}, "clips": clips})
     own = row.model_dump(mode="json", exclude={"paper", "paper_note"})
     return row_key([shared, own, *facts])
 

@@ -14,6 +14,7 @@ from withhold.core.progress import Progress
 # no recipe: all they measure is fixed.
 KINDS = {
     "table": ("paper_tables", "run_paper_table"),
+    "clips": ("clip_releases", "run_clips"),
     "audits": ("audits", "run_audits"),
     "external": ("audits", "run_audits"),
     "certified": ("certified_releases", "run_certified"),

@@ -140,8 +140,8 @@ def audit(
     pixels: Annotated[
         int | None,
         typer.Option(
-            help="Side of the images that convolutional attackers read, a multiple of 8 (default:"
-            " 32); 0 attacks features only. Frames of clips are not attacked as pixels.",
+            help="Side of the images and frames that convolutional attackers read, a multiple of 8"
+            " (default: 32); 0 attacks features only.",
             min=0,
             max=256,
             rich_help_panel=MEDIA,

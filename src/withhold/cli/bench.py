@@ -22,7 +22,7 @@ def bench(
         Path | None, option("Folder for the results (default: out/RECIPE).", None, "--output", "-o")
     ] = None,
     seeds: Annotated[
-        str | None, option("Seeds of a recipe of `kind: pixels`, such as 0,1,2.", None)
+        str | None, option("Seeds of a recipe of `kind: pixels` or `clips`, such as 0,1,2.", None)
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,

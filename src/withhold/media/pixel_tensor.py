@@ -1,8 +1,9 @@
-"""Images of a dataset as one tensor, for networks that read pixels."""
+"""Images or clips of a dataset as one tensor, for networks that read pixels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from withhold.core.progress import Progress, Silent
 from withhold.media.cutting import decode
 from withhold.media.decode.pictures import resized
 from withhold.records.dataset import Dataset
-from withhold.records.samples import BadMedia, ByteArray, Picture
+from withhold.records.samples import BadMedia, ByteArray, Clip, Picture
 
 
 def pixel_tensor(
@@ -32,10 +33,15 @@ def image_tensor(
     shape: tuple[int, int, int],
     see: Callable[[ByteArray], ByteArray],
     progress: Progress | None,
+    *,
+    kind: Literal["image", "clip"] = "image",
 ) -> tuple[Dataset, torch.Tensor]:
-    """What `see` makes of each image (h, w, 3), of this shape: (n, channels, side, side) uint8."""
-    if data.media is None or data.kind != "image":
-        raise UserError(f"{data.name} holds {data.kind}, but the method needs images")
+    """What `see` makes of each image (h, w, 3) or clip (t, h, w, 3), of this shape.
+
+    (n, channels, side, side) uint8.
+    """
+    if data.media is None or data.kind != kind:
+        raise UserError(f"{data.name} holds {data.kind}, but the method needs {kind}s")
     progress = progress or Silent()
     pixels = torch.empty((len(data), *shape), dtype=torch.uint8)
     good: list[int] = []
@@ -45,20 +51,22 @@ def image_tensor(
             try:
                 if isinstance(item.content, BadMedia):
                     raise item.content
-                sample = decode(item.content, "image")
+                sample = decode(item.content, kind)
+                assert isinstance(sample, Picture | Clip)
+                content = sample.pixels if isinstance(sample, Picture) else sample.frames
+                seen = torch.from_numpy(np.array(see(content)))
             except BadMedia as error:
                 bad.append(f"{item.name}: {error}")
             else:
-                assert isinstance(sample, Picture)
-                pixels[len(good)] = torch.from_numpy(np.array(see(sample.pixels)))
+                pixels[len(good)] = seen
                 good.append(place)
             bar.advance()
     if not bad:
         return data, pixels
     if not good:
-        raise UserError(f"no image of {data.name} can be decoded: {bad[0]}")
+        raise UserError(f"no {kind} of {data.name} can be decoded: {bad[0]}")
     progress.say(
-        f"warning: {len(bad):,} of {len(data):,} images cannot be used and are left out of the"
+        f"warning: {len(bad):,} of {len(data):,} {kind}s cannot be used and are left out of the"
         f" training: {listing(bad)}"
     )
     return data.rows(np.array(good)), pixels[: len(good)]

@@ -61,7 +61,8 @@ class Dataset(RecordAccess, SplitAccess):
     raw: RawSamples | None = None
     path: Path | None = None  # the file that was read
     media: Collection | None = None  # images, sounds, clips or texts, not yet decoded
-    pixels: npt.NDArray[np.uint8] | None = None  # images of the features, (n, channels, side, side)
+    # Images or clips of the features, small: (n, channels, side, side).
+    pixels: npt.NDArray[np.uint8] | None = None
     tabular: bool = False  # rows of a mixed table; x is what `encoder` makes of them
     encoder: TableEncoder | None = None
     _encoded: dict[str, Attribute] = field(default_factory=dict, repr=False)

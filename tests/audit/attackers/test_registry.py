@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from withhold.audit.attack_plan import (
+    FRAMES,
+    FRAMES_QUICK,
     FULL,
     PIXELS,
     PIXELS_QUICK,
@@ -13,12 +15,12 @@ from withhold.audit.attack_plan import (
     models_of_originals,
 )
 from withhold.audit.attackers import attacker_names, get_attackers
-from withhold.audit.attackers.attacker import OF_IMAGES
+from withhold.audit.attackers.attacker import OF_CLIPS, OF_IMAGES
 from withhold.core.errors import UserError
 
 
 def test_every_attacker_is_on_the_ladder_weakest_first():
-    assert attacker_names() == (*FULL, *PIXELS)
+    assert attacker_names() == (*FULL, *PIXELS, *FRAMES)
     assert [a.name for a in get_attackers(["trees", "prior"])] == ["trees", "prior"]
     assert [a.name for a in ladder(quick=True)] == list(QUICK)
     assert set(QUICK) < set(FULL)
@@ -26,9 +28,18 @@ def test_every_attacker_is_on_the_ladder_weakest_first():
 
 def test_only_an_audit_of_images_has_attackers_of_pixels():
     assert [a.name for a in ladder(quick=False)] == list(FULL)
-    assert [a.name for a in ladder(quick=False, pixels=True)] == [*FULL, *PIXELS]
-    assert [a.name for a in ladder(quick=True, pixels=True)] == [*QUICK, *PIXELS_QUICK]
-    assert {a.name for a in ladder(quick=False, pixels=True) if a.view in OF_IMAGES} == {*PIXELS}
+    assert [a.name for a in ladder(quick=False, pixels="image")] == [*FULL, *PIXELS]
+    assert [a.name for a in ladder(quick=True, pixels="image")] == [*QUICK, *PIXELS_QUICK]
+    assert {a.name for a in ladder(quick=False, pixels="image") if a.view in OF_IMAGES} == {*PIXELS}
+
+
+def test_an_audit_of_clips_has_attackers_of_frames_and_motion():
+    full, quick = (ladder(quick=q, pixels="clip") for q in (False, True))
+    assert [a.name for a in full] == [*FULL, *FRAMES]
+    assert [a.name for a in quick] == [*QUICK, *FRAMES_QUICK]
+    assert {a.view for a in full if a.name in FRAMES} == set(OF_CLIPS)
+    assert {a.name for a in full if a.name in FRAMES and a.raw} == {"frames-cnn", "clips-r3d"}
+    assert all(a.starts_warm for a in full if a.name in FRAMES)
 
 
 def test_an_unknown_name_is_refused_with_a_suggestion():

@@ -21,10 +21,15 @@ from withhold.audit.attackers.waves import Waves  # isort: skip
 from withhold.audit.attackers.parity import Parity  # isort: skip
 from withhold.audit.attackers.mlp_attacker import Mlp, MlpLarge, MlpSmall  # isort: skip
 from withhold.audit.attackers.pixel_cnn import PixelCnn, PixelCnnDeep, PixelDetail  # isort: skip
+from withhold.audit.attackers.clip_cnn import ClipR3D, ClipStack, FrameCnn, FrameDetail  # isort: skip
 
 __all__ = [
     "Attacker",
     "Bits",
+    "ClipR3D",
+    "ClipStack",
+    "FrameCnn",
+    "FrameDetail",
     "Kernel",
     "Logistic",
     "Mlp",

@@ -17,9 +17,18 @@ PixelArray = npt.NDArray[np.uint8]  # images, (n, channels, side, side)
 State = Mapping[str, npt.NDArray[Any]]
 # What an attacker sees: standardised features ("standard"), their first principal directions if
 # there are many ("reduced"), the released numbers ("raw"), the images that the features were made
-# of ("pixels"), or what shows only at their full size ("detail"). Attackers share these views.
-ViewName = Literal["standard", "reduced", "raw", "pixels", "detail"]
+# of ("pixels"), or what shows only at their full size ("detail"); of clips, single frames
+# ("frames"), frames in their order ("windows"), or detail ("frame-detail"). Attackers share these.
+ViewName = Literal[
+    "standard", "reduced", "raw", "pixels", "detail", "frames", "windows", "frame-detail"
+]
+PixelKind = Literal["image", "clip"]
 OF_IMAGES: tuple[ViewName, ...] = ("pixels", "detail")
+OF_CLIPS: tuple[ViewName, ...] = ("frames", "windows", "frame-detail")
+OF_PIXELS: dict[ViewName, PixelKind] = {
+    **dict.fromkeys(OF_IMAGES, "image"),
+    **dict.fromkeys(OF_CLIPS, "clip"),
+}
 
 
 class Prediction(Protocol):

@@ -84,7 +84,7 @@ class PixelCnn(Attacker):
     ) -> PixelPrediction:
         """Train on images x; stop when (x_val, attribute_val) no longer improves."""
         device = pick_device()
-        network = self.network(x.shape[-1], len(attribute.classes), x.shape[1])
+        network = self.network_for(x, attribute)
         initialise(network, seed, "pixels", attribute.name)
         network.standardise(x)
         if self.start is not None:
@@ -110,7 +110,7 @@ class PixelCnn(Attacker):
                 done = epoch * per_epoch + step
                 set_rate(optimiser, cosine_rate(self.rate, done, epochs * per_epoch))
                 batch = rows[chosen]
-                scores = network(shifted(images[batch], reach, draw).to(device))
+                scores = network(self.shown(images[batch], reach, draw).to(device))
                 truth = codes[batch].to(device)
                 take_step(
                     optimiser,
@@ -123,6 +123,14 @@ class PixelCnn(Attacker):
         if judged:
             best.restore()
         return PixelPrediction(network.eval().cpu())
+
+    def network_for(self, x: npt.NDArray[Any], attribute: Attribute) -> PixelNet:
+        """The network for images like x."""
+        return self.network(x.shape[-1], len(attribute.classes), x.shape[1])
+
+    def shown(self, images: Tensor, reach: int, draw: torch.Generator) -> Tensor:
+        """What a training step shows of its images."""
+        return shifted(images, reach, draw)
 
     def network(self, side: int, classes: int, channels: int = 3) -> PixelNet:
         """The network for images of this side."""
@@ -160,12 +168,15 @@ class PixelCnn(Attacker):
 
     def cost(self, n: int, d: int, classes: int) -> float:
         """Multiply-adds of all images shown, forward and backward; early stopping saves a third."""
+        return self.seconds(d, 0.7 * n * self.epochs(n))
+
+    def seconds(self, d: int, shown: float) -> float:
+        """Estimated seconds of training on so many images of d values."""
         area = d / 3 if d < 3 * 64**2 else d / 3 / 16  # a large image is reduced by the stem
         stem = 27 if d < 3 * 64**2 else 147
         # Every stage has a quarter of the area and four times the weights of the one before.
         stage = 9 * self.width**2 * (2 * self.blocks - 0.3)
         each = area * (stem * self.width + 4 * stage)
-        shown = 0.7 * n * self.epochs(n)
         return 0.3 + 3.0 * each * shown / _MULTIPLY_ADDS
 
 
@@ -206,10 +217,11 @@ class PixelNet(nn.Module):
         self.scores = scores
 
     def standardise(self, images: PixelArray) -> None:
-        """Take mean and deviation of each channel from images (n, c, side, side).
+        """Take mean and deviation of each channel from images (n, ..., c, side, side).
 
         A release of little contrast must not pass for one that reveals little.
         """
+        images = images.reshape(-1, *images.shape[-3:])
         some = images[:: max(len(images) // 2000, 1)].astype(np.float64)
         self.mean.copy_(torch.from_numpy(some.mean(axis=(0, 2, 3))[:, None, None]))
         deviation = some.std(axis=(0, 2, 3))[:, None, None]
@@ -241,10 +253,10 @@ def shifted(images: Tensor, reach: int, draw: torch.Generator) -> Tensor:
     """Each image moved by up to `reach` pixels in both directions; its border is repeated."""
     if reach == 0:
         return images
-    n, _, side, _ = images.shape
+    n, _, height, width = images.shape
     down, right = torch.randint(-reach, reach + 1, (2, n, 1), generator=draw)
-    places = torch.arange(side)
-    rows, columns = ((places + by).clamp(0, side - 1) for by in (down, right))
+    rows = (torch.arange(height) + down).clamp(0, height - 1)
+    columns = (torch.arange(width) + right).clamp(0, width - 1)
     of = torch.arange(n)[:, None, None]
     return images.permute(0, 2, 3, 1)[of, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
 
@@ -254,7 +266,8 @@ def _scores(network: PixelNet, x: npt.NDArray[Any]) -> Tensor:
     """Scores (n, k) on the CPU."""
     network.eval()
     device = network.mean.device
-    pieces = np.array_split(x, max(-(-len(x) // _BLOCK), 1))
+    each = x.shape[1] if x.ndim == 5 else 1  # images of a record
+    pieces = np.array_split(x, max(-(-len(x) * each // _BLOCK), 1))
     # Copies: in a worker process, the images may be a read-only map of a file.
     return torch.cat([network(torch.from_numpy(piece.copy()).to(device)).cpu() for piece in pieces])
 

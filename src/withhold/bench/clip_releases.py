@@ -1,0 +1,281 @@
+"""Methods on clips, attacked by fresh models: `kind: clips` (SPAct and meta, all protocols).
+
+Every row is a method with its settings, fitted once for each seed. A method for features gets
+features of the same clips by the recipe's extractor, and is read by attackers of features.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from withhold.actions.fit import fit_bundle
+from withhold.audit.attackers.pixel_cnn import PixelPrediction
+from withhold.audit.pool import run_all, work
+from withhold.bench.clip_features import feature_figures
+from withhold.bench.clip_figures import ClipFigures, figures, guessing, learn, of_originals, read
+from withhold.bench.clip_readers import target_model
+from withhold.bench.clip_result import ClipResult, ClipRow, draw_clip_tradeoff
+from withhold.bench.clip_set import ClipSet, PixelArray, Target, planes
+from withhold.bench.clip_settings import ClipSettings
+from withhold.bench.fit_row import bench_key, row_config, row_method
+from withhold.bench.pixel_set import folder_of
+from withhold.bench.recipe import Recipe, RecipeRow
+from withhold.bench.row_cache import keep_row, recipe_key, row_folder, row_key, write_once
+from withhold.core.atomic import write_bytes
+from withhold.core.errors import UserError
+from withhold.core.progress import Progress, Silent
+from withhold.datasets.media_sets import public_media
+from withhold.media.contact_sheet import contact_sheet
+from withhold.methods import Journal, method_names
+from withhold.records.roles import Roles
+from withhold.records.samples import Clip
+
+OURS, PRIVATE = "clips", "private"  # the sets that targets are in
+_EXAMPLES = 4  # clips on the sheet, two frames each
+
+
+@dataclass(frozen=True, eq=False)
+class ClipCase:
+    """The clips of the fit, the clips of the targets by set, and the targets; action first."""
+
+    fit: ClipSet
+    sets: Mapping[str, ClipSet]
+    targets: Mapping[str, Target]
+
+    @classmethod
+    def of(cls, recipe: Recipe, output: Path, progress: Progress) -> ClipCase:
+        """Read the sets, and divide them as the protocol of the recipe says."""
+        how = recipe.clips
+        read = partial(_read, how=how, output=output, progress=progress)
+        ours = read(recipe.data, recipe.data_settings, recipe.most)
+        theirs = None
+        if how.private_data:
+            theirs = read(how.private_data, how.private_settings, how.private_most)
+        fit = ours if theirs is None else ours.beside(theirs)
+        if how.target_data:
+            ours = read(how.target_data, how.target_settings, recipe.most)
+        if how.target_private:
+            theirs = read(how.target_private, how.target_private_settings, how.private_most)
+        if how.novel:  # the same set, divided by class
+            fit = fit.with_classes(how.novel, seen=True)
+            ours = ours.with_classes(how.novel, seen=False)
+            theirs = None if theirs is None else theirs.with_classes(how.novel, seen=False)
+        sets = {OURS: ours} | ({} if theirs is None else {PRIVATE: theirs})
+        where = OURS if theirs is None else PRIVATE
+        wanted = {how.action: (OURS, (how.action,))}
+        wanted |= {g: (where, names) for g, names in attacked(recipe).items()}
+        targets = {
+            name: Target.made(of, sets[of], sets[of].truth(name, names), how.video)
+            for name, (of, names) in wanted.items()
+        }
+        for name, target in targets.items():
+            for part in ("train", "test"):
+                if not len(target.rows(part)):
+                    raise UserError(f"no clip of the {part} part has a label '{name}'")
+        return cls(fit, sets, targets)
+
+    def digest(self) -> str:
+        """A hash of all clips and labels."""
+        return row_key([s.dataset().digest() for s in (self.fit, *self.sets.values())])
+
+
+def attacked(recipe: Recipe) -> dict[str, tuple[str, ...]]:
+    """The groups of private attributes that are read."""
+    if recipe.clips.attack:
+        return {**recipe.clips.attack}
+    names = Roles.of(recipe.suppress).suppress
+    return {", ".join(names): names}
+
+
+def run_clips(recipe: Recipe, output: Path, *, progress: Progress) -> ClipResult:
+    """Fit, release and read every row for every seed, or resume after an interruption."""
+    how = recipe.clips
+    if not how.action:
+        raise UserError(f"recipe {recipe.name}: `clips` needs `action`, the attribute to keep")
+    case = ClipCase.of(recipe, output, progress)
+    digest = case.digest()
+    raw = _raw_models(case, how, digest, output, progress)
+    cost = sum(_cost(case, name, model, how) for name, model in _models(case, how))
+    tasks = [
+        (2.0 * cost, (recipe, row, case, raw[seed], seed, digest, output))
+        for seed in how.seeds
+        for row in recipe.rows
+    ]
+    found: dict[str, dict[int, ClipFigures]] = {row.label: {} for row in recipe.rows}
+    with progress.stage("fits and targets", work(tasks)) as stage:
+        for i, result in run_all(_measured, tasks, workers=None, stage=stage):
+            _, row, _, _, seed, _, _ = tasks[i][1]
+            found[row.label][seed] = result
+    rows = tuple(
+        ClipRow(row.label, row_method(recipe, row), tuple(found[row.label][s] for s in how.seeds))
+        for row in recipe.rows
+    )
+    guess = {name: guessing(target) for name, target in case.targets.items()}
+    labels = {n: len(t.truth.classes) if t.truth.multilabel else 0 for n, t in case.targets.items()}
+    result = ClipResult(recipe, rows, guess, labels)
+    write_bytes(output / result.figure, draw_clip_tradeoff(result).encode())
+    write_bytes(output / "examples.png", _examples(recipe, case, output, how.seeds[0]))
+    return result.write(output)
+
+
+def _read(
+    name: str,
+    settings: dict[str, Any],
+    most: int | None,
+    how: ClipSettings,
+    output: Path,
+    progress: Progress,
+) -> ClipSet:
+    file = public_media(name, output / "media", most=most, settings=settings)
+    return ClipSet.of(file, how, progress)
+
+
+def _models(case: ClipCase, how: ClipSettings) -> list[tuple[str, str]]:
+    """Every target with every network that learns it."""
+    return [
+        (name, model)
+        for name in case.targets
+        for model in (how.action_models if name == how.action else how.attackers)
+    ]
+
+
+def _cost(case: ClipCase, name: str, model: str, how: ClipSettings) -> float:
+    target = case.targets[name]
+    shape = (how.kept, 3, how.height, how.width)
+    return target_model(model, how).seconds_for(len(target.rows("train")), shape)
+
+
+def _raw_models(
+    case: ClipCase, how: ClipSettings, digest: str, output: Path, progress: Progress
+) -> dict[int, dict[str, dict[str, PixelPrediction]]]:
+    """Models of the originals for every seed; those that were made before are read."""
+    tasks = [
+        (_cost(case, name, m, how), (case, name, m, how, seed, digest, output))
+        for seed in how.seeds
+        for name, m in _models(case, how)
+    ]
+    out: dict[int, dict[str, dict[str, PixelPrediction]]] = {
+        seed: {name: {} for name in case.targets} for seed in how.seeds
+    }
+    with progress.stage("models of the originals", work(tasks)) as stage:
+        found = dict(run_all(_raw_model, tasks, workers=None, stage=stage))
+    for i, model in sorted(found.items()):  # in the order of the recipe, whichever finished first
+        _, name, m, _, seed, _, _ = tasks[i][1]
+        out[seed][name][m] = model
+    return out
+
+
+def _raw_model(task: tuple[ClipCase, str, str, ClipSettings, int, str, Path]) -> PixelPrediction:
+    case, name, model, how, seed, digest, output = task
+    target, reader = case.targets[name], target_model(model, how)
+    clips = case.sets[target.of].clips
+    saved = folder_of(output, seed) / f"{row_folder(Path(), f'{name} {model}').name}.npz"
+    effort = how.model_dump(mode="json", exclude={"seeds", "ignorant", "attackers"})
+    key = row_key([digest, name, model, effort, seed])
+
+    def make() -> None:
+        saved.parent.mkdir(parents=True, exist_ok=True)
+        held = io.BytesIO()
+        state: dict[str, Any] = learn(reader, clips, target, seed).state()
+        np.savez(held, **state)
+        write_bytes(saved, held.getvalue())
+
+    write_once(saved, key, make)
+    with np.load(saved) as arrays:
+        return reader.loaded_for(planes(clips[:1]), target.truth, dict(arrays))
+
+
+_Task = tuple[Recipe, RecipeRow, ClipCase, dict[str, dict[str, PixelPrediction]], int, str, Path]
+
+
+def _measured(task: _Task) -> ClipFigures:
+    """The figures of one row; those that were computed before are read."""
+    recipe, row, case, raw, seed, digest, output = task
+    folder = row_folder(folder_of(output, seed), row.label)
+
+    def make() -> ClipFigures:
+        method = row_method(recipe, row)
+        if method in method_names("features"):
+            if method != "identity":
+                return feature_figures(recipe, row, case.sets[OURS], case.targets, seed=seed)
+            return of_originals(
+                {
+                    name: {
+                        m: read(model, case.sets[t.of].clips, t) for m, model in raw[name].items()
+                    }
+                    for name, t in case.targets.items()
+                }
+            )
+        modifier, seconds = _fitted(recipe, row, case, seed, folder)
+        released = {name: _released(modifier, s.clips) for name, s in case.sets.items()}
+        before, after = case.sets[OURS].clips, released[OURS]
+        test = case.targets[recipe.clips.action].rows("test")
+        folder.mkdir(parents=True, exist_ok=True)
+        write_bytes(folder / "examples.rgb", _shown(after, test).tobytes())
+        moved = before[test].astype(np.float32) - after[test]
+        return figures(
+            released,
+            case.targets,
+            raw,
+            recipe.clips,
+            seed=seed,
+            distortion=float(np.mean((moved / 255) ** 2)),
+            seconds=seconds,
+        )
+
+    key = recipe_key(recipe, row, seed, digest)
+    return keep_row(folder, key, ClipFigures, partial(make))
+
+
+def _fitted(
+    recipe: Recipe, row: RecipeRow, case: ClipCase, seed: int, folder: Path
+) -> tuple[Any, float]:
+    """The frozen modifier of a row, and the seconds of its fit. A killed fit resumes."""
+    roles = Roles.of(row.suppress or recipe.suppress, row.preserve or recipe.clips.action)
+    started = time.perf_counter()
+    bundle = fit_bundle(
+        case.fit.dataset(),
+        roles,
+        method=row_method(recipe, row),
+        config=row_config(recipe, row),
+        seed=seed,
+        key=bench_key(seed),
+        progress=Silent(),
+        journal=Journal(folder / "fit"),
+    )
+    return bundle.modifier, time.perf_counter() - started
+
+
+def _released(modifier: Any, clips: PixelArray) -> PixelArray:
+    """The released clips, in the order of the originals."""
+    made = modifier.transform([Clip(clip) for clip in clips])
+    return np.stack([clip.frames for clip in made])
+
+
+def _shown(clips: PixelArray, test: Any) -> PixelArray:
+    """Two frames of some clips of the test part, (2 * _EXAMPLES, h, w, 3)."""
+    spread = test[np.linspace(0, len(test) - 1, min(_EXAMPLES, len(test))).astype(int)]
+    t = clips.shape[1]
+    some = clips[spread][:, [t // 4, t // 2]]
+    return np.ascontiguousarray(some.reshape(-1, *clips.shape[2:]))
+
+
+def _examples(recipe: Recipe, case: ClipCase, output: Path, seed: int) -> bytes:
+    """The same frames of test clips, original and released by every row."""
+    test = case.targets[recipe.clips.action].rows("test")
+    shown = _shown(case.sets[OURS].clips, test)
+    rows = {"original": list(shown)}
+    for row in recipe.rows:
+        saved = row_folder(folder_of(output, seed), row.label) / "examples.rgb"
+        if saved.exists():
+            pixels = np.frombuffer(saved.read_bytes(), np.uint8).reshape(shown.shape)
+            rows[row.label] = list(pixels)
+    return contact_sheet(rows)
