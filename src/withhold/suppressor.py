@@ -189,7 +189,11 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
 
     @classmethod
     def load(cls, folder: str | Path, *, key: bytes | str | Path | None = None) -> Suppressor:
-        """A fitted suppressor from a bundle. With `key`, a bundle with another key is refused."""
+        """A fitted suppressor from a bundle. With `key`, a bundle with another key is refused.
+
+        `folder` may also be the name OWNER/NAME of a bundle in the local cache of the Hugging Face
+        hub. Nothing is downloaded.
+        """
         bundle = load_bundle(folder, key=key)
         made = cls(
             list(bundle.roles.suppress),
