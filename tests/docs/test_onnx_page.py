@@ -9,26 +9,16 @@ import numpy as np
 import pytest
 
 from docs.page_commands import DOCS, run_commands, run_python
-from support import mixed
+from docs.small_voices import QUICK_CODEBOOK, write_voices
 from withhold.bundle.onnx_export.channel_forms import CELL, CLASS, UNIFORM
 from withhold.bundle.onnx_export.image_forms import IMAGE, NEW_CLASS
 from withhold.bundle.onnx_export.reader_graphs import FOLD
 
-QUICK = [
-    word
-    for setting in ("codes=8", "hidden=[8]", "epochs=2", "rounds=2", "least=2", "smallest=4")
-    for word in ("--set", setting)
-]
-
 
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    data = mixed()
-    renamed = data.table.rename_columns(
-        ["speaker" if n == "secret" else n for n in data.table.column_names]
-    )
-    type(data).from_arrays(data.x, renamed).write("voices.parquet")
-    assert run_commands("onnx.md", extra={"fit": QUICK}) == [0, 0]
+    data = write_voices(Path("voices.parquet"))
+    assert run_commands("onnx.md", extra={"fit": QUICK_CODEBOOK}) == [0, 0]
     names: Any = run_python("onnx.md")
     assert names["released"].shape == data.x.shape
     assert np.isfinite(names["released"]).all()
