@@ -171,8 +171,9 @@ class StageJournal:
         note = None if self.path is None else load_checkpoint(self.path, parts)
         if note is not None:
             self.entries[:] = note["entries"]
-            for entry in self.entries if self.watch is not None else ():
-                self.watch(entry)
+            if self.watch is not None:
+                for entry in self.entries:
+                    self.watch(entry)
             self._done = int(note["epoch"])
         return self._done
 

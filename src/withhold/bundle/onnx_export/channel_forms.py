@@ -8,7 +8,7 @@ A record that cannot be given a code gets code -1 and NaN, and so does one with 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ _RECORDS = "the model holds {:,} training records unchanged, as its codes; do no
 class ChannelForm(OnnxForm[Any]):
     """A draw among codes; subclasses compute the probabilities."""
 
-    draws: tuple[str, ...] = (UNIFORM,)
+    draws: ClassVar[tuple[str, ...]] = (UNIFORM,)
 
     def graph(self, modifier: Any, graph: Graph) -> None:
         """Probabilities, the draw, and the code of the draw."""
