@@ -74,6 +74,7 @@ class CodebookForm(ChannelForm):
     """softmax(reader(x, s) + potentials[s]), merged and mixed as the fit decided."""
 
     modifier_type = CodebookModifier
+    draws = (UNIFORM, FOLD)
 
     def _channel(self, modifier: CodebookModifier, graph: Graph, x: str) -> None:
         book = modifier.book
