@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from withhold.bench.population import FloatArray, People, Population
+from withhold.bench.population import FloatArray, PeoplePopulation, Population
 
 
 def codes(world: Population) -> FloatArray:
@@ -12,9 +12,9 @@ def codes(world: Population) -> FloatArray:
     return world.joint @ world.channel
 
 
-def best(world: Population | People) -> float:
+def best(world: Population | PeoplePopulation) -> float:
     """B = sum_j max_s P(j, s), exactly; for people, of a record of a new group."""
-    if isinstance(world, People):
+    if isinstance(world, PeoplePopulation):
         world = Population(np.tensordot(world.shares, world.inside, axes=1), world.channel)
     return float(codes(world).max(axis=0).sum())
 
@@ -26,7 +26,7 @@ def record_table(world: Population, records: int, rng: np.random.Generator) -> F
 
 
 def group_table(
-    people: People, groups: int, rng: np.random.Generator, *, most: int = 20
+    people: PeoplePopulation, groups: int, rng: np.random.Generator, *, most: int = 20
 ) -> FloatArray:
     """Each group's mean over its 1 to `most` records, summed over groups: (K, N)."""
     kinds = rng.choice(len(people.shares), groups, p=people.shares)

@@ -17,6 +17,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from withhold.actions.audit import audit
+    from withhold.actions.export import export_onnx, onnx_inputs
     from withhold.actions.fit import fit
     from withhold.actions.release import release
     from withhold.audit.leakage_scorer import leakage_scorer
@@ -32,10 +33,12 @@ __all__ = [
     "__version__",
     "audit",
     "certify",
+    "export_onnx",
     "extract",
     "fit",
     "leakage_scorer",
     "load",
+    "onnx_inputs",
     "release",
 ]
 
@@ -44,11 +47,13 @@ _WHERE = {
     "Suppressor": ("withhold.suppressor", "Suppressor"),
     "audit": ("withhold.audit", None),
     "certify": ("withhold.certificate.certify_bundle", "certify"),
+    "export_onnx": ("withhold.actions.export", "export_onnx"),
     "extract": ("withhold.media.extract_features", "extract"),
     "fit": ("withhold.actions.fit", "fit"),
     "leakage_scorer": ("withhold.audit.leakage_scorer", "leakage_scorer"),
     "release": ("withhold.release", None),
     "load": ("withhold.bundle.bundle", "load_bundle"),
+    "onnx_inputs": ("withhold.actions.export", "onnx_inputs"),
 }
 _ACTIONS = {
     "audit": "withhold.actions.audit",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +33,22 @@ class _DatasetFirst:
     the same class as its mixin, to turn the output into frames (`set_output`).
     """
 
-    def transform(self: Any, X: Any) -> Any:
+    def transform(self: Any, X: Any, *, to: Mapping[str, str] | None = None) -> Any:
         """The release, of the same type as X: a Dataset (without suppressed labels), an array, or
-        a tensor on the same device. Images are bytes (n, h, w, 3)."""
+        a tensor on the same device. Images are bytes (n, h, w, 3).
+
+        `to` chooses the new class of an attribute that `replace` replaces: {"gender": "female"}.
+        """
         if isinstance(X, Dataset):
             check_is_fitted(self, "bundle_")
-            return self.bundle_.release(X)
+            return self.bundle_.release(X, to=to)
         _refuse_path(X)
         pixels = as_pixels(X)
         if pixels is not None:
-            return like_pixels(X, self._modified(pixels))
+            return like_pixels(X, self._modified(pixels, to))
         if is_tensor(X):
-            return like(X, self._transformed(from_tensor(X)))
-        return super().transform(X)  # type: ignore[misc]
+            return like(X, self._transformed(from_tensor(X), to))
+        return super().transform(X, to=to)  # type: ignore[misc]
 
     def fit_transform(self: Any, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
         """Fit, then transform."""
@@ -53,22 +56,25 @@ class _DatasetFirst:
 
 
 class _ArrayTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    def transform(self, X: Any) -> npt.NDArray[Any]:
-        return self._transformed(X)
+    def transform(self, X: Any, *, to: Mapping[str, str] | None = None) -> npt.NDArray[Any]:
+        return self._transformed(X, to)
 
-    def _transformed(self, X: Any) -> npt.NDArray[Any]:
+    def _transformed(self, X: Any, to: Mapping[str, str] | None) -> npt.NDArray[Any]:
         check_is_fitted(self, "bundle_")
         x = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         require_kind(self.bundle_.method, "features", "X")
-        released: npt.NDArray[Any] = self.bundle_.modifier.transform(_single(x)).astype(x.dtype)
+        modifier = self.bundle_.directed(to).modifier
+        released: npt.NDArray[Any] = modifier.transform(_single(x)).astype(x.dtype)
         return released
 
-    def _modified(self, pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    def _modified(
+        self, pixels: npt.NDArray[np.uint8], to: Mapping[str, str] | None
+    ) -> npt.NDArray[np.uint8]:
         """Images (n, h, w, 3) or clips (n, t, h, w, 3), modified."""
         check_is_fitted(self, "bundle_")
         samples = Samples.of_pixels(pixels, pa.table({}))
         require_kind(self.bundle_.method, samples.kind, "X")
-        made = self.bundle_.modifier.transform(samples.samples)
+        made = self.bundle_.directed(to).modifier.transform(samples.samples)
         return np.stack([s.frames if isinstance(s, Clip) else s.pixels for s in made])
 
 
@@ -190,7 +196,11 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
 
     @classmethod
     def load(cls, folder: str | Path, *, key: bytes | str | Path | None = None) -> Suppressor:
-        """A fitted suppressor from a bundle. With `key`, a bundle with another key is refused."""
+        """A fitted suppressor from a bundle. With `key`, a bundle with another key is refused.
+
+        `folder` may also be the name OWNER/NAME of a bundle in the local cache of the Hugging Face
+        hub. Nothing is downloaded.
+        """
         bundle = load_bundle(folder, key=key)
         made = cls(
             list(bundle.roles.suppress),

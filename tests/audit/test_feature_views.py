@@ -76,3 +76,27 @@ def test_one_record_far_out_does_not_press_the_others_together():
     assert np.isfinite(seen).all()
     assert seen[7].min() > np.abs(plain).max()  # it is still the largest
     assert seen[7].max() < 100
+
+
+def test_few_records_have_the_directions_of_the_large_matrix():
+    """Products of records give what the matrix of features gives, up to the sign of a direction."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((60, 40)) @ rng.standard_normal((40, 300)) + 3
+    views = FeatureViews.of(x.astype(np.float32))
+    seen = views.see("reduced", x.astype(np.float32))
+    z = views.see("standard", x.astype(np.float32)).astype(np.float64)
+    values, vectors = np.linalg.eigh(z.T @ z / len(z))
+    values, vectors = values[::-1][:WIDEST], vectors[:, ::-1][:, :WIDEST]
+    whole = z @ vectors / np.sqrt(np.clip(values, 0, None).mean())
+    told = seen.shape[1]
+    assert 40 <= told <= 60
+    assert np.abs(whole[:, told:]).max() < 1e-3  # nothing is lost
+    signs = np.sign((whole[:, :40] * seen[:, :40]).sum(axis=0))
+    assert np.allclose(seen[:, :40] * signs, whole[:, :40], atol=1e-3)
+
+
+def test_few_records_that_are_all_equal_have_a_view():
+    x = np.full((5, 400), 2.5, np.float32)
+    seen = FeatureViews.of(x).see("reduced", x)
+    assert np.isfinite(seen).all()
+    assert seen.shape == (5, 1)

@@ -12,6 +12,7 @@ from withhold.actions.audit import Audit, audit
 from withhold.actions.audit_media import AuditFiles, add_facts, add_pixels, features_for_audit
 from withhold.actions.audit_request import AuditRequest
 from withhold.actions.large_audit import whole_of
+from withhold.actions.run_figures import log_audit
 from withhold.audit.audit_settings import AuditSettings
 from withhold.audit.lost_records import refuse_telling_loss
 from withhold.audit.pairing import matching
@@ -23,6 +24,7 @@ from withhold.core.errors import UserError
 from withhold.core.key_file import as_key
 from withhold.core.output_targets import check_folder_target, write_into
 from withhold.core.progress import Progress, Silent
+from withhold.core.run_log import RunLogs
 from withhold.records.dataset import Dataset
 from withhold.records.readers.collection import FILE
 from withhold.records.table_features import attack_tables
@@ -32,7 +34,14 @@ from withhold.report import render
 
 def audit_files(request: AuditRequest, progress: Progress | None = None) -> Audit:
     """Audit the files, and write `audit.json` and `report.html` into the folder."""
-    progress = progress or Silent()
+    # The logs are opened first, so that a mistake is reported before the work.
+    with RunLogs(request.log, "audit") as logs:
+        found = _audited(request, progress or Silent())
+        log_audit(logs, found)
+    return found
+
+
+def _audited(request: AuditRequest, progress: Progress) -> Audit:
     check_folder_target(request.output)
     settings = request.settings
     # Read first, so that a mistake is reported before the data is read.

@@ -38,3 +38,4 @@ class AuditRequest(Request):
     rows: Path | None = None
     again: tuple[Path, ...] = ()
     key: Path | None = None
+    log: tuple[str, ...] = ()

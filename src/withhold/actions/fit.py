@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import index
 from pathlib import Path
 from shlex import quote
@@ -16,6 +17,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from withhold.actions.request import DataOptions, Opening, Request
+from withhold.actions.run_figures import log_bundle, log_epoch
 from withhold.bundle.bundle import Bundle, describe, load_bundle, save_bundle
 from withhold.bundle.bundle_files import bundle_digest, check_place, is_bundle, tidy_place
 from withhold.bundle.described_input import describe_input
@@ -26,6 +28,7 @@ from withhold.core.errors import UserError
 from withhold.core.key_file import as_key, make_key_file
 from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
+from withhold.core.run_log import RunLogs
 from withhold.media.extraction_note import with_raw_media
 from withhold.media.recognise import open_as
 from withhold.media.telling_sizes import warn_of_sizes
@@ -59,6 +62,7 @@ class FitRequest(Request):
     key: Path | None = None
     new_key: Path | None = None
     overwrite: bool = False
+    log: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ def fit(
     seed: int = 0,
     key: bytes | str | Path | None = None,
     checkpoints: str | Path | None = None,
+    log: Sequence[str] | str = (),
     progress: Progress | None = None,
 ) -> Bundle:
     """Learn a modifier of `data` with a method for its kind of records.
@@ -87,18 +92,23 @@ def fit(
     `data` is a Dataset, or what `Dataset.read` takes: a file, a frame, a folder of media.
     `checkpoints` names a folder to resume an interrupted fit from. `bundle.release(data)` gives
     what may leave; `withhold.load` reads what `Suppressor.save` or `withhold fit` wrote.
+    `log` names logs of losses and of the certificate: "tensorboard:DIR", "mlflow:DIR".
     """
-    journal = Journal(None if checkpoints is None else Path(checkpoints))
-    bundle = fit_bundle(
-        _given(data, method, progress or Silent()),
-        Roles.of(suppress, preserve),
-        method=method,
-        config=config,
-        seed=seed,
-        key=key,
-        progress=progress,
-        journal=journal,
-    )
+    with RunLogs(log, "fit") as logs:
+        journal = Journal(
+            None if checkpoints is None else Path(checkpoints), watch=partial(log_epoch, logs)
+        )
+        bundle = fit_bundle(
+            _given(data, method, progress or Silent()),
+            Roles.of(suppress, preserve),
+            method=method,
+            config=config,
+            seed=seed,
+            key=key,
+            progress=progress,
+            journal=journal,
+        )
+        log_bundle(logs, bundle)
     journal.forget_key()
     return bundle
 
@@ -133,12 +143,36 @@ def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
         _tell_size(dataset, progress)
     if request.raw is not None:
         dataset = with_raw_media(dataset, request.raw, **request.opening.given())
+    with RunLogs(request.log, target.name) as logs:
+        bundle = _fitted(target, dataset, roles, request, chosen, secret, logs, progress)
+        log_bundle(logs, bundle)
+    return Fitted(request.output, bundle_digest(request.output), bundle)
+
+
+def _fitted(
+    target: Path,
+    dataset: Dataset,
+    roles: Roles,
+    request: FitRequest,
+    chosen: BaseModel,
+    secret: bytes | None,
+    logs: RunLogs,
+    progress: Progress,
+) -> Bundle:
+    """The bundle at `target`: an earlier one of the same fit, or a new one."""
     work = target.with_name(f"{target.name}.partial")
     bundle = _earlier(target, dataset, roles, request, chosen, secret)
-    if bundle is None:
+    if bundle is not None:
+        for entry in bundle.history:
+            log_epoch(logs, entry)
+    else:
         if work.exists():
             progress.say(f"resuming from {work}")
-        journal = Journal(work, pictures=target.with_name(f"{target.name}.pictures"))
+        journal = Journal(
+            work,
+            pictures=target.with_name(f"{target.name}.pictures"),
+            watch=partial(log_epoch, logs),
+        )
         try:
             bundle = fit_bundle(
                 dataset,
@@ -156,7 +190,7 @@ def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
                 journal.remove_if_empty()
             raise
     shutil.rmtree(work, ignore_errors=True)
-    return Fitted(request.output, bundle_digest(request.output), bundle)
+    return bundle
 
 
 def fit_bundle(

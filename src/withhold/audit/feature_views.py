@@ -15,6 +15,7 @@ from withhold.audit.attackers.attacker import FloatArray, ViewName
 
 FloatArray64 = npt.NDArray[np.float64]
 _FAR = 10.0  # standard deviations beyond which values are compressed
+_EXACT = 2048  # rows of the largest matrix that is decomposed
 WIDEST = 256  # directions of the reduced view; data with at most as many features is not reduced
 
 
@@ -50,8 +51,12 @@ class FeatureViews:
 
 def _principal(x: FloatArray, seed: int) -> FloatArray:
     """The first principal directions (d, WIDEST) of centred x, scaled by one common factor to a
-    mean square of 1: distances keep their proportions, and learning rates still fit."""
-    if x.shape[1] <= 2048:
+    mean square of 1: distances keep their proportions, and learning rates still fit.
+
+    Fewer records than features have no more directions than records: those are returned alone."""
+    if len(x) < x.shape[1] and len(x) <= _EXACT:
+        values, vectors = _of_few_records(x)
+    elif x.shape[1] <= _EXACT:
         values, vectors = np.linalg.eigh((x.T @ x) / len(x))
         values, vectors = values[::-1][:WIDEST], vectors[:, ::-1][:, :WIDEST]
     else:
@@ -59,8 +64,24 @@ def _principal(x: FloatArray, seed: int) -> FloatArray:
 
         _, found, right = randomized_svd(x[:6000], WIDEST, random_state=seed % 2**31)
         values, vectors = found**2 / min(len(x), 6000), right.T
-    typical = np.sqrt(max(float(np.clip(values, 0, None).mean()), 1e-12))
+    typical = np.sqrt(max(float(np.clip(values, 0, None).sum() / WIDEST), 1e-12))
     return np.ascontiguousarray(vectors / typical, dtype=np.float32)
+
+
+def _of_few_records(x: FloatArray) -> tuple[FloatArray64, FloatArray64]:
+    """Variances and principal directions (d, k) of n < d records, from products of records.
+
+    If u is an eigenvector of x x^T / n (n, n) with eigenvalue v, then x^T u / sqrt(n v) is one of
+    x^T x / n (d, d) with the same. The small matrix takes (d / n)^3 times less work.
+    """
+    wide = x.astype(np.float64)
+    values, vectors = np.linalg.eigh((wide @ wide.T) / len(x))
+    values, vectors = values[::-1][:WIDEST], vectors[:, ::-1][:, :WIDEST]
+    # Where nothing varies there is no direction; one is kept, so that the view has a column.
+    kept = values > 1e-10 * max(float(values[0]), 1e-300)
+    kept[0] = True
+    scale = np.sqrt(len(x) * np.maximum(values[kept], 1e-300))
+    return values[kept], (wide.T @ vectors[:, kept]) / scale
 
 
 def _standard(x: FloatArray) -> tuple[FloatArray64, FloatArray64]:

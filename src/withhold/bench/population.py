@@ -19,7 +19,7 @@ class Population:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class PeoplePopulation:
     """Kinds of groups with shares (H,), each with its own P(s, t): (H, K, T), and a channel."""
 
     shares: FloatArray
@@ -41,7 +41,7 @@ def draw_population(rng: np.random.Generator) -> Population:
     return Population(_prior(k, rng)[:, None] * inside, _channel(types, n, rng))
 
 
-def draw_people(rng: np.random.Generator) -> People:
+def draw_people(rng: np.random.Generator) -> PeoplePopulation:
     """2 to 100 kinds of groups. In half of the draws all records of a group have one class."""
     one = draw_population(rng)
     k, types = one.joint.shape
@@ -50,7 +50,7 @@ def draw_people(rng: np.random.Generator) -> People:
     if rng.random() < 0.5:
         of = rng.choice(k, kinds, p=one.joint.sum(axis=1))
         mixed = np.eye(k)[of][:, :, None] * mixed.sum(axis=1, keepdims=True)
-    return People(rng.dirichlet(np.ones(kinds)), mixed, one.channel)
+    return PeoplePopulation(rng.dirichlet(np.ones(kinds)), mixed, one.channel)
 
 
 def _prior(k: int, rng: np.random.Generator) -> FloatArray:

@@ -37,6 +37,7 @@ KINDS = {
     "pixel-speed": ("pixel_speed", "measure_pixel_speed"),
     "clip-speed": ("clip_speed", "measure_clip_speed"),
     "media-speed": ("media_speed", "measure_media_speed"),
+    "onnx-speed": ("onnx_speed", "measure_onnx_speed"),
 }
 
 

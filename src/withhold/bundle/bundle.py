@@ -37,6 +37,7 @@ from withhold.bundle.bundle_files import CERTIFICATE, MEMBERSHIP, read_files, wr
 from withhold.bundle.described_input import describe_input
 from withhold.bundle.description import SCHEMA, Description, read_description, read_json
 from withhold.bundle.fit_membership import FitMembership
+from withhold.bundle.hub_cache import found_folder
 from withhold.core.errors import UserError
 from withhold.core.key_file import as_key
 from withhold.core.progress import Progress
@@ -197,9 +198,12 @@ def save_bundle(bundle: Bundle, folder: str | Path) -> None:
 def load_bundle(folder: str | Path, *, key: bytes | str | Path | None = None) -> Bundle:
     """Read and check a bundle. Anything that `save_bundle` did not write is refused.
 
+    `folder` is a folder, or the name OWNER/NAME of a bundle in the local cache of the Hugging Face
+    hub. Nothing is downloaded.
+
     `key` is the owner's copy of the key (32 bytes, or a file): the bundle must be signed with it.
     """
-    path = Path(folder)
+    path = found_folder(folder)
     files = read_files(path, FILES, as_key(key))
     contents = files.contents
     text = read_description(path, contents["bundle.json"])

@@ -16,6 +16,7 @@ from withhold.cli.options import (
     Features,
     Group,
     Json,
+    Log,
     MultiLabel,
     Names,
     Pattern,
@@ -152,6 +153,7 @@ def audit(
     seed: Annotated[
         int | None, option("Seed of all random choices (default: 0).", AUDIT, min=0)
     ] = None,
+    log: Log = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
@@ -200,6 +202,7 @@ def audit(
         rows=rows,
         again=tuple(again or ()),
         key=key,
+        log=tuple(log or ()),
     )
     evidence = audit_files(request, choose_progress(quiet))
     _tell(evidence, output, quiet=quiet, as_json=as_json)

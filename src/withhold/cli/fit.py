@@ -19,6 +19,7 @@ from withhold.cli.options import (
     Features,
     Group,
     Json,
+    Log,
     MultiLabel,
     Pattern,
     Preserve,
@@ -86,6 +87,7 @@ def fit(
         Path | None, option("Make a new key, write it to this file, and use it.")
     ] = None,
     overwrite: Annotated[bool, option("Replace an existing bundle.", None, "--overwrite")] = False,
+    log: Log = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -120,6 +122,7 @@ def fit(
         key=key,
         new_key=new_key,
         overwrite=overwrite,
+        log=tuple(log or ()),
     )
     done = fit_to(request, choose_progress(quiet))
     bundle = done.bundle

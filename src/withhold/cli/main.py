@@ -20,6 +20,7 @@ from withhold.cli.bench import bench
 from withhold.cli.certify import certify
 from withhold.cli.compare import compare
 from withhold.cli.demo import demo
+from withhold.cli.export import export
 from withhold.cli.extract import extract
 from withhold.cli.fit import fit
 from withhold.cli.help import GroupedCommand
@@ -57,7 +58,10 @@ def _main(
         typer.echo(context.get_help())
 
 
-for _command in (demo, inspect, release, compare, extract, fit, transform, certify, audit, bench):
+_COMMANDS = (
+    demo, inspect, release, compare, extract, fit, transform, certify, audit, export, bench
+)  # fmt: skip
+for _command in _COMMANDS:
     app.command(cls=GroupedCommand)(_command)
 
 INTERRUPTED = 130

@@ -67,6 +67,14 @@ Pattern = Annotated[
 Column = Annotated[
     str | None, option("The column of a table with the media or their paths.", MEDIA)
 ]
+Log = Annotated[
+    list[str] | None,
+    option(
+        "Log figures, never data, for another tool: tensorboard:DIR or mlflow:DIR. Repeatable.",
+        None,
+        "--log",
+    ),
+]
 Key = Annotated[
     Path | None,
     option("Your copy of the key. A bundle with another key is refused.", None, "--key"),

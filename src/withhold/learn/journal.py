@@ -32,17 +32,26 @@ from withhold.learn.checkpoint import Part, load_checkpoint, save_checkpoint
 from withhold.learn.nets.device import pick_device
 
 Entry = dict[str, Any]
+Watch = Callable[[Entry], None]
 KEY_FILE = "key"
 
 
 class Journal:
     """Stages by name, and the key of the fit; in memory only where no folder is given.
 
-    Pictures of the training go to the folder `pictures`, if one is given.
+    Pictures of the training go to the folder `pictures`, if one is given. `watch` is told each
+    entry of the history, those of an interrupted fit included.
     """
 
-    def __init__(self, folder: Path | None = None, *, pictures: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        pictures: Path | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self.folder, self.pictures = folder, pictures
+        self.watch = watch
         self._key: bytes | None = None
         self._history: dict[str, list[Entry]] = {}
         if folder is not None:
@@ -107,7 +116,7 @@ class Journal:
         print_ = hashlib.sha256(text.encode()).hexdigest()[:16]
         entries: list[Entry] = []
         self._history[name] = entries
-        return StageJournal(name, self._path(name, print_), entries)
+        return StageJournal(name, self._path(name, print_), entries, self.watch)
 
     def kept(
         self, name: str, print_: str, make: Callable[[], dict[str, Tensor]]
@@ -149,8 +158,10 @@ class FitContext:
 class StageJournal:
     """Epochs of one stage."""
 
-    def __init__(self, name: str, path: Path | None, entries: list[Entry]) -> None:
-        self.name, self.path, self.entries = name, path, entries
+    def __init__(
+        self, name: str, path: Path | None, entries: list[Entry], watch: Watch | None = None
+    ) -> None:
+        self.name, self.path, self.entries, self.watch = name, path, entries, watch
         self._parts: Mapping[str, Part] = {}
         self._done = 0
 
@@ -160,6 +171,9 @@ class StageJournal:
         note = None if self.path is None else load_checkpoint(self.path, parts)
         if note is not None:
             self.entries[:] = note["entries"]
+            if self.watch is not None:
+                for entry in self.entries:
+                    self.watch(entry)
             self._done = int(note["epoch"])
         return self._done
 
@@ -182,6 +196,8 @@ class StageJournal:
     def save(self, epoch: int, entry: Entry, **parts: Part) -> None:
         """Record that `epoch` epochs are done, with the state of all parts."""
         self.entries.append({"stage": self.name, "epoch": epoch, **entry})
+        if self.watch is not None:
+            self.watch(self.entries[-1])
         if self.path is not None:
             save_checkpoint(self.path, parts, {"epoch": epoch, "entries": self.entries})
 

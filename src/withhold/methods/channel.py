@@ -66,7 +66,14 @@ class Channel(FeatureModifier):
         return out
 
     def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
-        return pick(self._finite(x, labels), keyed_uniform(self.key, x, self._people(labels)))
+        return pick(self._finite(x, labels), self._uniforms(x, labels))
+
+    def uniforms(self, x: FloatArray, labels: Labels | None = None) -> npt.NDArray[np.float64]:
+        """The number in (0, 1) at which each record draws its code: (n, d) -> (n,)."""
+        return self._uniforms(*self._checked(x, labels))
+
+    def _uniforms(self, x: FloatArray, labels: Labels) -> npt.NDArray[np.float64]:
+        return keyed_uniform(self.key, x, self._people(labels))
 
     def _people(self, labels: Labels) -> list[str] | None:
         """The name of the person of each record, empty if missing; None without such a column."""

@@ -1,4 +1,5 @@
-"""Access to the records of a dataset: indexing, iteration, batches, files, pandas, PyTorch."""
+"""Access to the records of a dataset: indexing, iteration, batches, files, pandas, Hugging Face,
+PyTorch."""
 
 from __future__ import annotations
 
@@ -109,6 +110,15 @@ class RecordAccess:
         except ModuleNotFoundError as error:
             raise UserError("to_pandas needs pandas; install it: pip install pandas") from error
         return frame
+
+    def to_hugging_face(self) -> Any:
+        """A `datasets.Dataset` with the columns that the file would have.
+
+        `Dataset.read` reads it back.
+        """
+        from withhold.records.hugging_face_view import as_hugging_face
+
+        return as_hugging_face(self)  # type: ignore[arg-type]
 
     def to_torch(self, labels: str | Sequence[str] | None = None) -> TorchRecords:
         """A `torch.utils.data.Dataset` of pairs (x, labels), for a DataLoader.

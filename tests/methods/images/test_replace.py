@@ -13,8 +13,11 @@ import torch.nn.functional as F
 
 import withhold
 from support import Recorder, key_of
+from withhold.bench import find_recipe, recipe_names
+from withhold.bench.fit_row import row_config
 from withhold.core.errors import UserError
 from withhold.learn.journal import Journal
+from withhold.methods import read_config
 from withhold.methods.images.replace.config import GapConfig, ReplaceConfig
 from withhold.methods.images.replace.modifier import ReplaceModifier
 from withhold.methods.images.replace.new_classes import NewClasses
@@ -338,3 +341,42 @@ def test_fewer_images_than_a_batch() -> None:
     bundle = fitted(faces(10), batch=64)
     [made] = bundle.modifier.transform(_samples(faces(10))[:1])
     assert made.pixels.shape == (16, 16, 3)
+
+
+@pytest.mark.parametrize("setting", ["width", "reader_width"])
+@pytest.mark.parametrize("method", ["gap", "replace"])
+def test_narrow_networks_in_bfloat16_are_refused_with_a_way_out(method: str, setting: str) -> None:
+    """They crash inside torch on some processors."""
+    with pytest.raises(UserError, match=f"set precision float32, or {setting} 16"):
+        read_config(method, {setting: 8, "precision": "bfloat16"})
+    assert read_config(method, {setting: 8})
+    assert read_config(method, {setting: 16, "precision": "bfloat16"})
+
+
+def test_every_recipe_has_settings_that_are_accepted() -> None:
+    for name, _ in recipe_names():
+        recipe = find_recipe(name)
+        for row in recipe.rows:
+            if (row.method or recipe.method) in ("gap", "replace"):
+                read_config(row.method or recipe.method, row_config(recipe, row))
+
+
+def test_a_suppressor_puts_in_the_class_that_is_asked_for() -> None:
+    """`transform(X, to=…)` is what the directed bundle makes, of arrays and of datasets."""
+    pixels = np.random.default_rng(0).integers(0, 256, (24, 16, 16, 3)).astype(np.uint8)
+    labels = {"gender": ["f", "m"] * 12}
+    small = {"side": 16, "width": 2, "depth": 1, "reader_width": 2, "noise": 4, "epochs": 1}
+    suppressor = withhold.Suppressor("gender", method="replace", config=small, key=key_of(0))
+    suppressor.fit(pixels, attributes=labels)
+    one, other = (suppressor.transform(pixels, to={"gender": c}) for c in "fm")
+    assert (one != other).any()
+    data = Dataset.from_arrays(pixels, labels)
+    directed = suppressor.bundle_.release(data, to={"gender": "f"}, same_order=True)
+    found = suppressor.transform(data, to={"gender": "f"})
+    assert len(found) == len(directed)
+    assert directed.media is not None
+    first = next(iter(directed.media.items())).content
+    assert isinstance(first, Picture)
+    np.testing.assert_array_equal(first.pixels, one[0])
+    with pytest.raises(UserError, match="no class 'x'"):
+        suppressor.transform(pixels, to={"gender": "x"})

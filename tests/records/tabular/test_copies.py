@@ -6,14 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from withhold.records.tabular.copies import People, people_in_rows
+from withhold.records.tabular.copies import PeopleInRows, people_in_rows
 
 
-def _people(table: pa.Table) -> People:
+def _people(table: pa.Table) -> PeopleInRows:
     return people_in_rows(table, table.column_names, least=5)
 
 
-def _holding(table: pa.Table, found: People, column: str, value: object) -> int:
+def _holding(table: pa.Table, found: PeopleInRows, column: str, value: object) -> int:
     rows = [i for i, v in enumerate(table[column].to_pylist()) if v == value]
     return len(set(found.person[rows].tolist()))
 

@@ -30,7 +30,7 @@ Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class PeopleInRows:
     """person (n,): rows with the same number count as one person.
 
     joined: how many rows do not count, because they are copies of a row that counts as fewer than
@@ -42,7 +42,7 @@ class People:
     largest: int
 
 
-def people_in_rows(table: pa.Table, columns: Sequence[str], *, least: int) -> People:
+def people_in_rows(table: pa.Table, columns: Sequence[str], *, least: int) -> PeopleInRows:
     """Who the rows are, as far as these columns show."""
     n = table.num_rows
     whole = np.zeros(n, np.uint64)
@@ -52,7 +52,7 @@ def people_in_rows(table: pa.Table, columns: Sequence[str], *, least: int) -> Pe
         whole, return_index=True, return_inverse=True, return_counts=True
     )
     if len(first) == n:
-        return People(np.arange(n), 0, 0)
+        return PeopleInRows(np.arange(n), 0, 0)
     row = row.reshape(-1)
     near, most = np.zeros(len(first), np.int64), np.zeros(len(first), np.int64)
     for name in columns:
@@ -69,7 +69,7 @@ def people_in_rows(table: pa.Table, columns: Sequence[str], *, least: int) -> Pe
     person = (np.cumsum(people) - people)[row] + kth % people[row]
     few = (people < least) & (people < count)
     joined = int((count - people)[few].sum())
-    return People(person, joined, int(count[few].max(initial=0)))
+    return PeopleInRows(person, joined, int(count[few].max(initial=0)))
 
 
 def _words(table: pa.Table, name: str) -> Words:

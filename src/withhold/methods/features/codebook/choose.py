@@ -46,7 +46,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CodebookCandidate:
     """A sharpness, a number of codes, and their results on the calibration records."""
 
     sharpness: float
@@ -82,7 +82,7 @@ def choose(
     """
     fixed = sharpness or isinstance(made.book.reader, MetricReader) or made.label_needs
     powers: tuple[float, ...] = (1.0,) if fixed else SHARPNESS  # of what the solver left
-    found: list[tuple[Candidate, CodebookModifier, IntArray]] = []
+    found: list[tuple[CodebookCandidate, CodebookModifier, IntArray]] = []
     if (held.s >= 0).sum() < FEWEST:
         return _unchosen(made, fitted, 1.0 if fixed else DEFAULT, least=least, seed=seed)
     for power in powers:
@@ -97,7 +97,7 @@ def choose(
                 book = replace(book, codes=book.codes[:number], weights=book.weights[:number])
             shares = table if merged is None else sums_by(merged, table.T, number).T
             bound = _bound(shares, units)
-            judged = Candidate(
+            judged = CodebookCandidate(
                 power * (sharpness or 1.0),
                 number,
                 bound,

@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor
 
 from withhold.core.errors import RecordError, UserError
-from withhold.core.keyed import keyed_normal, keyed_uniform, other_key, with_nonces
+from withhold.core.keyed import keyed_normal, other_key, with_nonces
 from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.channel import Channel, IntArray, counted, finite, pick
 from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
@@ -101,7 +101,7 @@ class CodebookModifier(Channel):
     def _outputs(self, x: FloatArray, labels: Labels) -> FloatArray:
         """Probabilities of the reader's outputs, before codes are merged: (n, M)."""
         # The class is passed along as one more column.
-        s = self._class_of(labels, len(x)).astype(np.float32)
+        s = self.class_of(labels, len(x)).astype(np.float32)
         return in_fixed_blocks(self._work, np.column_stack([x, s]), outputs=len(self.book.reader))
 
     def _draw(self, x: FloatArray, labels: Labels) -> IntArray:
@@ -109,7 +109,7 @@ class CodebookModifier(Channel):
         if merge is None or self.book.mix > 0:
             return super()._draw(x, labels)
         w = finite(self._outputs(x, labels))
-        drawn: IntArray = merge[pick(w, keyed_uniform(self.key, x, self._people(labels)))]
+        drawn: IntArray = merge[pick(w, self._uniforms(x, labels))]
         return drawn
 
     def _work(self, piece: Tensor) -> Tensor:
@@ -119,7 +119,7 @@ class CodebookModifier(Channel):
             scores = scores + self._potentials[s]
         return torch.softmax(scores, dim=1)
 
-    def _class_of(self, labels: Labels, n: int) -> IntArray:
+    def class_of(self, labels: Labels, n: int) -> IntArray:
         """The joint class of each record as numbered by the fit, (n,); 0 if none is needed."""
         if not self._needs:
             return np.zeros(n, np.int64)

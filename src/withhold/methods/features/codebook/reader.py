@@ -186,8 +186,12 @@ class FoldedReader(Reader):
 
     def scores(self, x: Tensor, s: Tensor) -> Tensor:
         """Scores of records x (n, d); their class is not used."""
-        second = fold_of(x, self.key)[:, None] == 1
+        second = self.folds(x)[:, None] == 1
         return torch.where(second, self.two.scores(x, s), self.one.scores(x, s))
+
+    def folds(self, x: Tensor) -> Tensor:
+        """Which network reads each record of x (n, d): 0 or 1, (n,)."""
+        return fold_of(x, self.key)
 
     def __len__(self) -> int:
         return len(self.one)

@@ -39,7 +39,7 @@ _NUMBER = 0.5  # variance of a column of numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class ExactCandidate:
     """Scores of a reader, the log shares of its codes (U, N), and potentials to start from.
 
     start (C, N) is by the cells of the task; without it, it is computed on some records.
@@ -103,7 +103,7 @@ class Candidate:
 
 def candidate(
     task: Task, numbers: IntArray, config: ExactConfig, *, encoder: TableEncoder | None
-) -> Candidate:
+) -> ExactCandidate:
     """The network for features and the metric for tables, unless the settings name one."""
     few = task.codes <= _FEW and encoder is None
     start = find_barycentre(task) if few else _nearest(task, numbers, encoder)
@@ -112,10 +112,10 @@ def candidate(
         return _network(task, start, config)
     reader = MetricReader(start.metric, start.codes, start.blur * scale)
     potentials = None if few else start.potentials / scale
-    return Candidate(reader, start.log_shares, potentials, task.progress)
+    return ExactCandidate(reader, start.log_shares, potentials, task.progress)
 
 
-def _network(task: Task, start: Barycentre, config: ExactConfig) -> Candidate:
+def _network(task: Task, start: Barycentre, config: ExactConfig) -> ExactCandidate:
     """Rounds of network and plan, as in `self-label`; the network reads every record."""
     first, networks = start_networks(task, len(start.codes))
     rounds(task, start, first, networks)
@@ -129,7 +129,7 @@ def _network(task: Task, start: Barycentre, config: ExactConfig) -> Candidate:
     for layer in layers:
         layer.requires_grad_(False)
     reader = NetworkReader(layers, config.softness)
-    return Candidate(reader, log_shares, None, task.progress)
+    return ExactCandidate(reader, log_shares, None, task.progress)
 
 
 def _nearest(task: Task, numbers: IntArray, encoder: TableEncoder | None) -> Barycentre:

@@ -17,7 +17,7 @@ from withhold.methods.features.codebook.cells import Classes, cells_of, joint_cl
 from withhold.methods.features.codebook.learner import FEWEST, Task
 from withhold.methods.features.codebook.robust import robust_means
 from withhold.methods.features.exact.all_records import SAMPLE, AllRecords, sample_rows
-from withhold.methods.features.exact.candidates import Candidate, candidate
+from withhold.methods.features.exact.candidates import ExactCandidate, candidate
 from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
@@ -140,7 +140,7 @@ class _Cases:
 
 
 def _enough_people(
-    scored: Candidate,
+    scored: ExactCandidate,
     cases: _Cases,
     task: Task,
     config: ExactConfig,

@@ -123,7 +123,17 @@ class ExactModifier(Channel):
         if len(x) == 0:
             return np.empty(0, np.int64), np.empty((0, len(self.codes)), np.float32)
         w = self._finite(x, labels)
-        return pick(w, keyed_uniform(self._key_of("draws"), with_nonces(x, nonces))), w
+        return pick(w, self._drawn_at(x, nonces)), w
+
+    def uniforms(
+        self, x: FloatArray, labels: Labels | None = None, *, nonces: Nonces | None = None
+    ) -> npt.NDArray[np.float64]:
+        """The number in (0, 1) at which each row draws its code: (n, d) -> (n,)."""
+        x, _ = self._checked(x, labels)
+        return self._drawn_at(x, counted(x) if nonces is None else nonces)
+
+    def _drawn_at(self, x: FloatArray, nonces: Nonces | None) -> npt.NDArray[np.float64]:
+        return keyed_uniform(self._key_of("draws"), with_nonces(x, nonces))
 
     def _key_of(self, purpose: str) -> bytes:
         """A key for this plan alone: two releases under one key must not share their draws, or

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validato
 FilterLoss = Literal["entropy", "log-likelihood"]
 Shares = Literal["uniform", "data"] | dict[str, float]
 Precision = Literal["float32", "bfloat16"]
+NARROWEST_BFLOAT16 = 16  # channels; oneDNN crashes below that on some processors
 
 
 class GapConfig(BaseModel):
@@ -38,7 +39,8 @@ class GapConfig(BaseModel):
     learning_rate: PositiveFloat = 5e-4
     precision: Precision = Field(
         "float32",
-        description="of the networks in training; bfloat16 is faster where the processor has it",
+        description="of the networks in training; bfloat16 is faster where the processor has it,"
+        " and needs widths of 16 or more",
     )
 
     @model_validator(mode="after")
@@ -47,6 +49,17 @@ class GapConfig(BaseModel):
             raise ValueError(
                 f"side {self.side} cannot be halved {self.depth} times (depth); use"
                 f" {max(self.side // 2**self.depth, 1) * 2**self.depth}, or a smaller depth"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _wide_enough(self) -> Self:
+        narrow = [n for n in ("width", "reader_width") if getattr(self, n) < NARROWEST_BFLOAT16]
+        if self.precision == "bfloat16" and narrow:
+            raise ValueError(
+                f"precision bfloat16 needs {narrow[0]} {NARROWEST_BFLOAT16} or more, not"
+                f" {getattr(self, narrow[0])}: narrower networks crash inside torch on some"
+                f" processors; set precision float32, or {narrow[0]} {NARROWEST_BFLOAT16}"
             )
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -49,6 +50,16 @@ class ReplaceSettings(StateSettings):
         return nn.ModuleDict(found)
 
 
+@dataclass(frozen=True, eq=False)
+class ImageDraws:
+    """What goes into the networks for one image: (3, side, side) in [0, 1], the noise of each
+    network by its name, and the number of the new class, if there is one."""
+
+    image: FloatArray
+    noise: dict[str, FloatArray]
+    new_class: int | None
+
+
 class ReplaceModifier(NetworkModifier):
     """x'' = g(f(x, z1), s', z2). Noise and s' depend on the pixels and the key alone.
 
@@ -63,7 +74,7 @@ class ReplaceModifier(NetworkModifier):
         to_channels_last(network, torch.device("cpu"))
         super().__init__(network, key)
         self.sizes = settings
-        self._networks: dict[str, nn.Module] = dict(network.named_children())
+        self.networks: dict[str, nn.Module] = dict(network.named_children())
 
     @classmethod
     def build(cls, settings: dict[str, Any]) -> nn.Module:
@@ -89,7 +100,7 @@ class ReplaceModifier(NetworkModifier):
     def filter_alone(self) -> GapModifier:
         """What `gap` with the same settings would have learned: the filter learns by itself."""
         alone = self.sizes.model_copy(update={"classes": None})
-        return GapModifier(nn.ModuleDict({"filter": self._networks["filter"]}), self.key, alone)
+        return GapModifier(nn.ModuleDict({"filter": self.networks["filter"]}), self.key, alone)
 
     def new_class(self, pixels: ByteArray) -> int:
         """The number of the class that is put in an image (h, w, 3)."""
@@ -100,22 +111,30 @@ class ReplaceModifier(NetworkModifier):
     def _apply(self, sample: Sample) -> Sample:
         assert isinstance(sample, Picture)  # the only kind that `apply` accepts
         height, width = sample.pixels.shape[:2]
-        small = resized(sample.pixels, self.sizes.side, self.sizes.side)
         with torch.inference_mode():
-            x = torch.from_numpy(np.array(small)).permute(2, 0, 1)[None] / 255
-            x = x.contiguous(memory_format=torch.channels_last)
-            made = self._changed(x, sample.pixels)[0]
+            made = self._changed(self.drawn(sample.pixels))[0]
             pixels = (255 * made).round().to(torch.uint8).permute(1, 2, 0).contiguous().numpy()
         return Picture(resized(pixels, height, width))
 
-    def _changed(self, x: Tensor, pixels: ByteArray) -> Tensor:
-        """One image x (1, 3, side, side), changed; its own pixels decide its draws."""
-        for name, network in self._networks.items():
-            key = other_key(self.key, f"noise of {name}")
-            noise = torch.from_numpy(keyed_normal(key, _record(pixels), self.sizes.noise))
-            label = None
-            if name == "generator":
-                label = torch.tensor([self.new_class(pixels)])
+    def drawn(self, pixels: ByteArray) -> ImageDraws:
+        """The image at the size of the networks; its own pixels (h, w, 3) decide its draws."""
+        small = resized(pixels, self.sizes.side, self.sizes.side)
+        image = torch.from_numpy(np.array(small)).permute(2, 0, 1) / 255
+        noise = {
+            name: keyed_normal(
+                other_key(self.key, f"noise of {name}"), _record(pixels), self.sizes.noise
+            )[0]
+            for name in self.networks
+        }
+        new = None if self.sizes.classes is None else self.new_class(pixels)
+        return ImageDraws(image.numpy(), noise, new)
+
+    def _changed(self, drawn: ImageDraws) -> Tensor:
+        """One image, changed: (1, 3, side, side)."""
+        x = torch.from_numpy(drawn.image)[None].contiguous(memory_format=torch.channels_last)
+        for name, network in self.networks.items():
+            noise = torch.from_numpy(drawn.noise[name])[None]
+            label = torch.tensor([drawn.new_class]) if name == "generator" else None
             x = network(x, noise, label)
         return x
 
