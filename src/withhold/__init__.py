@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from withhold.certificate.certify_bundle import certify
     from withhold.media.extract_features import extract
     from withhold.records.dataset import Dataset
+    from withhold.release import engines
     from withhold.suppressor import Suppressor
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "__version__",
     "audit",
     "certify",
+    "engines",
     "extract",
     "fit",
     "leakage_scorer",
@@ -44,6 +46,7 @@ _WHERE = {
     "Suppressor": ("withhold.suppressor", "Suppressor"),
     "audit": ("withhold.audit", None),
     "certify": ("withhold.certificate.certify_bundle", "certify"),
+    "engines": ("withhold.release.engines", None),
     "extract": ("withhold.media.extract_features", "extract"),
     "fit": ("withhold.actions.fit", "fit"),
     "leakage_scorer": ("withhold.audit.leakage_scorer", "leakage_scorer"),
