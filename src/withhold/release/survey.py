@@ -67,10 +67,23 @@ class Surveyed:
         """Rows with features x: (n, d), other columns as plain values, and digests (n,)."""
         self.size += size
         self.digests.append(digests)
-        names = [n for n in table.column_names if not has_bytes(table[n].type)]
-        nested = [n for n in names if pa.types.is_nested(table[n].type)]
-        self._flat.add(digests, table.select([n for n in names if n not in nested]), None)
-        self._wide.add(digests, table.select(nested), x)
+        flat, nested = measurable(table)
+        self.add_flat(flat, digests)
+        self.add_wide(x, nested, digests)
+
+    def add_flat(self, table: pa.Table, digests: npt.NDArray[np.uint64]) -> None:
+        """Rows for the sample of columns without lists."""
+        self._flat.add(digests, table, None)
+
+    def add_wide(
+        self, x: FloatArray | None, table: pa.Table, digests: npt.NDArray[np.uint64]
+    ) -> None:
+        """Rows for the sample of features and columns of lists."""
+        self._wide.add(digests, table, x)
+
+    def full(self, records: int) -> bool:
+        """Whether the samples have as many of so many records as they may have."""
+        return all(len(s.digests) >= min(records, s.most) for s in (self._flat, self._wide))
 
     def result(self) -> Survey:
         """The survey of all rows."""
@@ -83,6 +96,13 @@ class Surveyed:
             table = table.append_column(name, filled)
         whole = np.concatenate(self.digests) if self.digests else np.empty(0, np.uint64)
         return Survey(whole, table, features, self.size)
+
+
+def measurable(table: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The columns that can be measured: those without lists, and those with."""
+    names = [n for n in table.column_names if not has_bytes(table[n].type)]
+    nested = [n for n in names if pa.types.is_nested(table[n].type)]
+    return table.select([n for n in names if n not in nested]), table.select(nested)
 
 
 class _Sample:

@@ -35,7 +35,11 @@ class BatchDigests:
     def __call__(self, piece: Piece) -> npt.NDArray[np.uint64]:
         """The digests of the rows of a piece."""
         x, table = self.parts(piece.batch, piece.start)
-        return row_digests(x, plain_table(table), self.key)
+        return self.of_parts(x, plain_table(table))
+
+    def of_parts(self, x: FloatArray, table: pa.Table) -> npt.NDArray[np.uint64]:
+        """The same from features (n, d) and other columns as plain values."""
+        return row_digests(x, table, self.key)
 
     def parts(self, batch: pa.RecordBatch, start: int = 0) -> tuple[FloatArray, pa.Table]:
         """The features of a batch (n, d), and its other columns."""

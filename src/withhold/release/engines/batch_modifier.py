@@ -19,7 +19,7 @@ from withhold.core.errors import RecordError, UserError
 from withhold.methods import Channel
 from withhold.records.plain import plain_column, plain_schema
 from withhold.release.engines.hidden_columns import COUNTS, DIGEST, NUMBER, PLACE, nonces_of, signed
-from withhold.release.engines.pieces import MadePiece, Piece
+from withhold.release.engines.pieces import MadePiece, Piece, one_batch
 from withhold.release.feature_columns import Layout, layout_of
 from withhold.release.keyed_order import Order
 from withhold.release.modify import INDEX, Modified, Shape, modified
@@ -63,7 +63,7 @@ class BatchModifier:
         """The batch as it may leave."""
         nonces = nonces_of(table, number=self.by_row)
         plain = table.drop_columns([c for c in (DIGEST, NUMBER) if c in table.column_names])
-        batch = _one_batch(plain)
+        batch = one_batch(plain)
         made = self.make(Piece(batch, 0, nonces if self.by_row else None))
         found = pa.Table.from_batches([made.batch])
         if self.order is None:
@@ -115,16 +115,6 @@ class BatchModifier:
         """Whether equal rows become different ones, so that each needs a number."""
         modifier = self.loaded.modifier
         return self.shape == "sample" or (isinstance(modifier, Channel) and modifier.draws_by_row)
-
-
-def _one_batch(table: pa.Table) -> pa.RecordBatch:
-    """A table as one batch. An engine may cut its tables into chunks."""
-    found = table.combine_chunks().to_batches()
-    if len(found) == 1:
-        return found[0]
-    return pa.RecordBatch.from_arrays(
-        [pa.array([], field.type) for field in table.schema], schema=table.schema
-    )
 
 
 def _with(batch: pa.RecordBatch, layout: Layout, made: Modified, shape: Shape) -> pa.RecordBatch:

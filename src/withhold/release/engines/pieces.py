@@ -35,6 +35,16 @@ class MadePiece:
         return _made_piece, (_packed(self.batch), self.counts)
 
 
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """A table as one batch. An engine may cut its tables into chunks."""
+    found = table.combine_chunks().to_batches()
+    if len(found) == 1:
+        return found[0]
+    return pa.RecordBatch.from_arrays(
+        [pa.array([], field.type) for field in table.schema], schema=table.schema
+    )
+
+
 def _packed(batch: pa.RecordBatch) -> pa.Buffer:
     """The batch alone: a pickled slice of a table would take the whole table along."""
     sink = pa.BufferOutputStream()
