@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from support import key_of
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import Bundle
+from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.progress import Silent
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 from withhold.records.roles import Roles
+from withhold.release.engines.distributed import EngineRelease
 from withhold.release.engines.engine import Engine, InWorker, opened
 from withhold.release.policy import Wishes
 from withhold.release.stream import release_features
@@ -91,3 +94,28 @@ def written(
         features="x", progress=Silent(), **options,
     )  # fmt: skip
     return {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "in.parquet"}
+
+
+def check_rows(found: EngineRelease, rows: pa.Table, folder: Path) -> None:
+    """The rows of the file in their order, and its claims."""
+    expected = pq.read_table(folder / "out.parquet")
+    assert rows.column_names == expected.column_names
+    assert not {"sex", "title", "id"} & set(rows.column_names)
+    assert {"sex", "title", "id"} <= set(found.left_out)
+    np.testing.assert_array_equal(_x(rows), _x(expected))
+    assert rows["word"].to_pylist() == expected["word"].to_pylist()
+    certificate = folder / "out.certificate.json"
+    assert (found.certificate is not None) == certificate.exists()
+    if found.certificate is not None:
+        ours = found.certificate.attributes["sex"].release
+        theirs = ReleaseCertificate.from_json(certificate).attributes["sex"].release
+        assert ours is not None
+        assert theirs is not None
+        assert ours.one == theirs.one
+        assert ours.plan is not None
+        assert theirs.plan is not None
+        assert ours.plan.one == pytest.approx(theirs.plan.one, abs=1e-12)
+
+
+def _x(rows: pa.Table) -> Any:
+    return np.array([list(v) for v in rows["x"].to_pylist()], np.float32)

@@ -25,6 +25,14 @@ from withhold.release.policy import Wishes
 from withhold.release.stream import release_features
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _quick_certificate() -> object:
+    """No samples of a plan: see tests/certificate/test_plan_tally.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan_tally, "_KEPT", 0)
+        yield
+
+
 @pytest.fixture(scope="module")
 def data() -> pa.Table:
     return table()
@@ -44,15 +52,6 @@ def test_the_files_are_the_same_through_pickle_and_for_any_row_groups(
     assert {"out.parquet", "out.rows.csv"} <= set(local)
     names = pq.read_schema(tmp_path / "local" / "out.parquet").names
     assert not {"sex", "title", "id"} & set(names)
-
-
-def test_workers_send_the_sums_of_a_plan_that_is_too_large_to_keep(
-    data: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plan_tally, "_KEPT", 100)
-    exact = fitted("exact", data)
-    local = written(exact, data, tmp_path / "local", rows=128)
-    assert local == written(exact, data, tmp_path / "other", rows=128, engine=Pickling())
 
 
 def test_a_record_becomes_the_same_in_any_batch(data: pa.Table, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +79,19 @@ class WithDigests:
         x, others = self.digests.parts(one_batch(table))
         words = self.digests.of_parts(x, plain_table(others))
         return table.append_column(DIGEST, pa.array(signed(words)))
+
+
+@dataclass(frozen=True, eq=False)
+class InTurn:
+    """Several functions on batches as one."""
+
+    functions: tuple[Callable[[pa.Table], pa.Table], ...]
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """One function after the other."""
+        for function in self.functions:
+            table = function(table)
+        return table
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,7 +67,8 @@ def release(
         marked = marked.add_column(NUMBER, signed(counted.astype(np.uint64)))
     made = _mapped(marked.with_format("arrow"), todo.modifier(total), {}, workers)
     counts = _tables(made.select_columns([COUNTS]))
-    released = made if same_order else made.sort(PLACE)
+    places = pa.chunked_array(made.with_format("arrow")[PLACE]).to_numpy()
+    released = made if same_order else made.select(np.argsort(places, kind="stable"))
     data = released.remove_columns([PLACE, COUNTS]).with_format(None)
     return todo.finish(data, counts)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from withhold.bundle.bundle import Bundle
-from withhold.release.engines.batch_look import WithDigests
+from withhold.release.engines.batch_look import InTurn, WithDigests
 from withhold.release.engines.distributed import ROWS, DistributedRelease, EngineRelease
 from withhold.release.engines.engine import InWorker, Refused
 from withhold.release.engines.hidden_columns import COUNTS, DIGEST, NUMBER, PLACE, signed, signless
@@ -53,11 +53,14 @@ def release(
             batch_format="pyarrow", batch_size=None
         ),
     )
-    marked = _mapped(dataset, WithDigests(todo.digests), count)
-    total = None
+    with_digests = WithDigests(todo.digests)
     if todo.by_row:
-        marked, total = _numbered(marked)
-    made = _mapped(marked, todo.modifier(total), count).materialize()
+        marked, total = _numbered(_mapped(dataset, with_digests, count))
+        made = _mapped(marked, todo.modifier(total), count)
+    else:
+        # One function, because Ray would keep the actors of two functions at the same time.
+        made = _mapped(dataset, InTurn((with_digests, todo.modifier())), count)
+    made = made.materialize()
     counts = made.select_columns([COUNTS]).iter_batches(batch_format="pyarrow", batch_size=None)
     released = made if same_order else made.sort(PLACE)
     return todo.finish(released.drop_columns([PLACE, COUNTS]), counts)
