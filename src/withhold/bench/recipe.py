@@ -78,7 +78,7 @@ class Recipe(BaseModel):
         "table", "table-rivals", "audits", "certified", "exact", "tradeoff", "external", "power",
         "release-leaks", "soundness", "elimination", "elimination-exact", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "release-memory", "media", "media-speed",
-        "pixels", "pixel-speed",
+        "pixels", "pixel-speed", "engine-speed",
     ] = "table"  # fmt: skip
     data: str = ""
     method: str = "mass"

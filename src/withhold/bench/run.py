@@ -34,6 +34,7 @@ KINDS = {
     "media": ("media_releases", "run_media"),
     "pixels": ("pixel_releases", "run_pixels"),
     "pixel-speed": ("pixel_speed", "measure_pixel_speed"),
+    "engine-speed": ("engine_speed", "run_engine_speed"),
     "media-speed": ("media_speed", "measure_media_speed"),
 }
 

@@ -47,4 +47,5 @@ def signed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
 def signless(column: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
     """The words of a column that `signed` made."""
     values = column.to_numpy().astype(np.int64, copy=False)
-    return values.view(np.uint64) ^ np.uint64(1 << 63)
+    words: npt.NDArray[np.uint64] = values.view(np.uint64) ^ np.uint64(1 << 63)
+    return words

@@ -20,6 +20,14 @@ from withhold.release.engines.optional_engine import needed
 
 _STORE = 2**29  # bytes of the object store of a local Ray: it holds the tasks that are under way
 
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # With this, a local Ray listens on the loopback address on every system, not only on macOS. It
+    # is read when Ray is imported.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+}
+
 
 class RayEngine(Engine):
     """`workers` actors, one core each. Ray starts a killed actor again, and repeats its task."""
@@ -116,13 +124,15 @@ def start_ray(cpus: int | None = None) -> str | None:
 
     cpus: how many processes it may run at a time; None: one for every core.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    joins = bool(os.environ.get("RAY_ADDRESS"))
+    for name, value in _SETTINGS.items():
+        if not (joins and name.endswith("CLUSTER")):
+            os.environ.setdefault(name, value)
     ray = needed("ray")
     if ray.is_initialized():
         return None
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
-    if os.environ.get("RAY_ADDRESS"):
+    if joins:
         ray.init(log_to_driver=False, logging_level="ERROR")
         return ""
     folder = tempfile.mkdtemp(prefix="withhold-ray-")  # short: its sockets have long names
