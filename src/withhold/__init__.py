@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from withhold.certificate.certify_bundle import certify
     from withhold.media.extract_features import extract
     from withhold.records.dataset import Dataset
+    from withhold.release import engines
     from withhold.suppressor import Suppressor
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "__version__",
     "audit",
     "certify",
+    "engines",
     "export_onnx",
     "extract",
     "fit",
@@ -47,6 +49,7 @@ _WHERE = {
     "Suppressor": ("withhold.suppressor", "Suppressor"),
     "audit": ("withhold.audit", None),
     "certify": ("withhold.certificate.certify_bundle", "certify"),
+    "engines": ("withhold.release.engines", None),
     "export_onnx": ("withhold.actions.export", "export_onnx"),
     "extract": ("withhold.media.extract_features", "extract"),
     "fit": ("withhold.actions.fit", "fit"),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from withhold.actions.engine_options import EngineOptions
 from withhold.actions.fit import fit_bundle
 from withhold.actions.release_audit import audit_of
 from withhold.actions.request import DataOptions, Opening, Request
@@ -60,6 +61,7 @@ class ReleaseRequest(Request):
     wishes: Wishes = Wishes()
     of_features: FeatureOptions = FeatureOptions()
     of_media: MediaOptions = MediaOptions()
+    of_engine: EngineOptions = EngineOptions()
     key: Path | None = None
 
 
@@ -161,6 +163,7 @@ def release_files(
         _refuse(bundle, request, request.of_media, "features")
         return bundle, _features(bundle, request, progress)
     _refuse(bundle, request, request.of_features, "media")
+    _refuse(bundle, request, request.of_engine, "media")
     bundle = bundle.directed(request.of_media.to)
     return bundle, _media(bundle, request, progress)
 
@@ -186,17 +189,20 @@ def _features(bundle: Bundle, request: ReleaseRequest, progress: Progress) -> Wr
             f" withhold extract {data} --like DATA -o FEATURES, where DATA is the data of the fit"
         )
     shape = check_shape(bundle, request.of_features.shape)
+    source = _opened(bundle, data, progress)
     for beside in (certificate_path(output), rows_path(output), codes_path(output)):
         check_target(beside, data, output)
-    return release_features(
-        bundle,
-        _opened(bundle, data, progress),
-        output,
-        request.wishes,
-        features=request.of_features.features or bundle.feature_spec,
-        progress=progress,
-        shape=shape,
-    )
+    with request.of_engine.open(progress) as engine:
+        return release_features(
+            bundle,
+            source,
+            output,
+            request.wishes,
+            features=request.of_features.features or bundle.feature_spec,
+            progress=progress,
+            shape=shape,
+            engine=engine,
+        )
 
 
 def _opened(bundle: Bundle, data: Path, progress: Progress) -> Source:

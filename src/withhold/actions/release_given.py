@@ -22,6 +22,7 @@ from typing import Any
 from pydantic import Field
 
 from withhold.actions.audit import Audit, audit
+from withhold.actions.engine_options import EngineOptions
 from withhold.actions.fit import FitRequest, Fitted, fit_to
 from withhold.actions.request import DataOptions, Request
 from withhold.audit.gate import parse_gate
@@ -65,6 +66,7 @@ class GivenRequest(Request):
     wishes: Wishes = Wishes()
     fail_if: tuple[str, ...] = ()
     quick: bool = False
+    of_engine: EngineOptions = EngineOptions()
     key: Path | None = None
     overwrite: bool = False
 
@@ -202,14 +204,17 @@ def _make(
     """Write all files of the folder into `work`."""
     bundle = fitted.bundle
     file = work / request.data.name
-    written = release_features(
-        bundle,
-        reading.open(request.data, progress),
-        file,
-        request.wishes,
-        features=bundle.feature_spec,
-        progress=progress,
-    )
+    source = reading.open(request.data, progress)
+    with request.of_engine.open(progress) as engine:
+        written = release_features(
+            bundle,
+            source,
+            file,
+            request.wishes,
+            features=bundle.feature_spec,
+            progress=progress,
+            engine=engine,
+        )
     beside = certificate_path(file)
     certificate = ReleaseCertificate.from_json(beside)
     before, after, whole = _both(request, reading, bundle, file, progress)

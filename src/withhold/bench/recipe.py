@@ -79,7 +79,7 @@ class Recipe(BaseModel):
         "table", "table-rivals", "audits", "certified", "exact", "tradeoff", "external", "power",
         "release-leaks", "soundness", "elimination", "elimination-exact", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "release-memory", "media", "media-speed",
-        "pixels", "clips", "pixel-speed", "clip-speed", "onnx-speed",
+        "pixels", "clips", "pixel-speed", "clip-speed", "onnx-speed", "engine-speed",
     ] = "table"  # fmt: skip
     data: str = ""
     method: str = "mass"

@@ -36,6 +36,7 @@ KINDS = {
     "pixels": ("pixel_releases", "run_pixels"),
     "pixel-speed": ("pixel_speed", "measure_pixel_speed"),
     "clip-speed": ("clip_speed", "measure_clip_speed"),
+    "engine-speed": ("engine_speed", "run_engine_speed"),
     "media-speed": ("media_speed", "measure_media_speed"),
     "onnx-speed": ("onnx_speed", "measure_onnx_speed"),
 }

@@ -16,14 +16,15 @@ that is affordable; otherwise the error of the Monte Carlo is added to them.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from withhold.certificate.bound import Table, plug_in
 from withhold.certificate.claims import ReleaseClaim
+from withhold.certificate.count_table import CountTable
 from withhold.certificate.elimination_bound import DELTA, known_bounds, measured_rates
 from withhold.certificate.linked_bound import SIZES, linked_rate
 from withhold.certificate.targets import JOINT, single, together
@@ -31,6 +32,7 @@ from withhold.records.attribute import Attribute
 
 IntArray = npt.NDArray[np.int64]
 PEOPLE = 5000  # of more, r rows of one person are not counted
+_PEOPLE = "\0people"  # ends the name of a table of several labels by person
 
 
 class ReleaseTally:
@@ -43,10 +45,10 @@ class ReleaseTally:
     def __init__(self, *, suppress: Sequence[str], preserve: Sequence[str] = ()) -> None:
         self.suppress, self.preserve = tuple(suppress), tuple(preserve)
         self.reasons: dict[str, str] = {}
-        self._tables: dict[str, _Table] = {}
-        self._labelled: dict[str, _Table] = {}  # rows of several labels, as if without any
+        self._tables: dict[str, CountTable] = {}
+        self._labelled: dict[str, CountTable] = {}  # rows of several labels, as if without any
         self._parts: dict[str, list[str]] = {}  # its labels seen so far
-        self._people: dict[str, _Table] = {}  # counts by person and class
+        self._people: dict[str, CountTable] = {}  # counts by person and class
         self.unknown: set[str] = set()  # preserved attributes that some rows had no column of
         self._rows = 0
 
@@ -76,17 +78,17 @@ class ReleaseTally:
                 targets.append(labels[name])
         joint = together(targets) if len(targets) == len(self.suppress) else None
         for target in [*targets, *([joint] if joint is not None else [])]:
-            table = self._tables.setdefault(target.name, _Table())
+            table = self._tables.setdefault(target.name, CountTable())
             values = [target.classes[c] if c >= 0 else None for c in target.codes]
             table.add(drawn, told, values)
             if people is not None:
                 # A person's rows of one class; codes and preserved values tell apart as above.
                 whose = _of_person(values, people)
-                self._people.setdefault(target.name, _Table()).add(drawn, told, whose)
+                self._people.setdefault(target.name, CountTable()).add(drawn, told, whose)
 
     def _add_labels(
         self,
-        tables: dict[str, _Table],
+        tables: dict[str, CountTable],
         name: str,
         attribute: Attribute,
         drawn: IntArray,
@@ -98,9 +100,9 @@ class ReleaseTally:
         A batch of lists of tags names the tags that occur in it: for every other tag, before and
         after, its rows are rows without that tag.
         """
-        which = name if people is None else f"{name}\0people"
+        which = name if people is None else f"{name}{_PEOPLE}"
         parts = self._parts.setdefault(which, [])
-        everyone = self._labelled.setdefault(which, _Table())
+        everyone = self._labelled.setdefault(which, CountTable())
         for one in single(attribute):
             if one.name not in tables:
                 tables[one.name] = everyone.copy()
@@ -113,6 +115,63 @@ class ReleaseTally:
             if label not in here:
                 tables[label].add(drawn, told, absent)
         everyone.add(drawn, told, absent)
+
+    def merge(self, other: ReleaseTally) -> None:
+        """Add the counts of other rows, as if `add` had seen them here."""
+        for which in (*other._labelled, *other._parts):
+            self._labelled.setdefault(which, CountTable())
+            self._parts.setdefault(which, [])
+        for which, everyone in other._labelled.items():
+            tables, others = (
+                (t._people if which.endswith(_PEOPLE) else t._tables) for t in (self, other)
+            )
+            for label in other._parts[which]:
+                if label not in tables:
+                    # Rows before had none of these labels.
+                    tables[label] = self._labelled[which].copy()
+                    self._parts[which].append(label)
+                tables[label].merge(others[label])
+            for label in self._parts[which]:
+                if label not in other._parts[which]:
+                    tables[label].merge(everyone)
+        several = {label for parts in other._parts.values() for label in parts}
+        for ours, theirs in ((self._tables, other._tables), (self._people, other._people)):
+            for name, table in theirs.items():
+                if name not in several:
+                    ours.setdefault(name, CountTable()).merge(table)
+        for which, everyone in other._labelled.items():
+            self._labelled[which].merge(everyone)
+        self.reasons |= other.reasons
+        self.unknown |= other.unknown
+        self._rows += other._rows
+
+    def to_json(self) -> dict[str, Any]:
+        """All counts; `from_json` reads them."""
+        tables = {"tables": self._tables, "labelled": self._labelled, "people": self._people}
+        return {
+            **{
+                kind: {name: table.to_json() for name, table in found.items()}
+                for kind, found in tables.items()
+            },
+            "parts": self._parts,
+            "reasons": self.reasons,
+            "unknown": sorted(self.unknown),
+            "rows": self._rows,
+        }
+
+    @classmethod
+    def from_json(
+        cls, found: dict[str, Any], *, suppress: Sequence[str], preserve: Sequence[str]
+    ) -> ReleaseTally:
+        """The tally with these counts."""
+        made = cls(suppress=suppress, preserve=preserve)
+        made._tables, made._labelled, made._people = (
+            {name: CountTable.from_json(rows) for name, rows in found[kind].items()}
+            for kind in ("tables", "labelled", "people")
+        )
+        made._parts, made.reasons = found["parts"], found["reasons"]
+        made.unknown, made._rows = set(found["unknown"]), found["rows"]
+        return made
 
     def _of_people(self, name: str) -> tuple[Table, IntArray] | None:
         """Counts of people (P, M) and the class of each (P,), where people were named.
@@ -191,65 +250,6 @@ def release_claim(
         known=known,
         measured=measured_rates(counts, codes, values=values),
     )
-
-
-class _Table:
-    """Counts of one attribute by code and preserved value, as a sparse table."""
-
-    def __init__(self) -> None:
-        self._cells: dict[tuple[str, int, str], int] = {}
-
-    def copy(self) -> _Table:
-        """A table that starts with the same counts."""
-        made = _Table()
-        made._cells = dict(self._cells)
-        return made
-
-    def add(self, drawn: IntArray, told: Sequence[str], values: Sequence[str | None]) -> None:
-        """Rows with codes, preserved values and classes; those without a class are left out."""
-        rows = zip(values, drawn.tolist(), told, strict=True)
-        for cell, count in Counter(row for row in rows if row[0] is not None).items():
-            key = (str(cell[0]), cell[1], cell[2])
-            self._cells[key] = self._cells.get(key, 0) + count
-
-    def counts(self) -> Table:
-        """Classes by pairs of code and preserved value, in the order of their names: (K, M)."""
-        classes = {name: i for i, name in enumerate(self.classes)}
-        pairs = {pair: i for i, pair in enumerate(self._pairs)}
-        table: Table = np.zeros((len(classes), len(pairs)))
-        for (c, j, u), count in self._cells.items():
-            table[classes[c], pairs[j, u]] = count
-        return table
-
-    @property
-    def _pairs(self) -> list[tuple[int, str]]:
-        return sorted({(j, u) for _, j, u in self._cells})
-
-    @property
-    def columns(self) -> tuple[IntArray, IntArray]:
-        """The code and the number of the preserved value of each column of `counts`: (M,) each."""
-        number = {u: i for i, u in enumerate(sorted({u for _, u in self._pairs}))}
-        columns = np.array([(j, number[u]) for j, u in self._pairs], np.int64).reshape(-1, 2)
-        return columns[:, 0], columns[:, 1]
-
-    @property
-    def classes(self) -> list[str]:
-        """The classes that occur, in the order of `counts`."""
-        return sorted({c for c, _, _ in self._cells})
-
-    @property
-    def codes_used(self) -> int:
-        """How many codes these rows were given."""
-        return len({j for _, j, _ in self._cells})
-
-    @property
-    def floor(self) -> float:
-        """The best guess without the codes: from the preserved labels alone."""
-        by_value: dict[str, Counter[str]] = {}
-        for (c, _, u), count in self._cells.items():
-            by_value.setdefault(u, Counter())[c] += count
-        n = max(sum(self._cells.values()), 1)
-        return sum(max(inside.values()) for inside in by_value.values()) / n
 
 
 def _of_person(values: Sequence[str | None], people: Sequence[str] | None) -> Sequence[str | None]:

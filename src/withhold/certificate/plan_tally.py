@@ -12,6 +12,7 @@ the codes in the same shares, M_suj = n_su b_uj, and the figure is the floor.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,11 +35,12 @@ class PlanTally:
     while it is small, for a sharper figure about several rows of one class.
     """
 
-    def __init__(self, suppress: Sequence[str]) -> None:
+    def __init__(self, suppress: Sequence[str], *, keep: bool = True) -> None:
+        """keep: whether the plan of the first rows is kept."""
         self.suppress = tuple(suppress)
         self._masses: dict[str, dict[tuple[str, str], Masses]] = {}
         self._sizes: dict[str, dict[tuple[str, str], int]] = {}
-        self._plan: list[FloatArray] | None = []
+        self._plan: list[FloatArray] | None = [] if keep else None
         self._classes: dict[str, list[list[str | None]]] = {}
         self._told: list[list[str]] = []
 
@@ -69,6 +71,47 @@ class PlanTally:
         if self._plan is not None:
             names = [target.classes[c] if c >= 0 else None for c in target.codes]
             self._classes.setdefault(target.name, []).append(names)
+
+    def merge(self, later: PlanTally) -> None:
+        """Add the sums of rows that come after these. One batch after the other, the result is the
+        same to the last bit as if `add` had seen the batches here."""
+        for name, found in later._masses.items():
+            masses = self._masses.setdefault(name, {})
+            sizes = self._sizes.setdefault(name, {})
+            for key, total in found.items():
+                masses[key] = masses[key] + total if key in masses else total
+                sizes[key] = sizes.get(key, 0) + later._sizes[name][key]
+        if self._plan is None or later._plan is None:
+            self._plan = None
+            return
+        for name, batches in later._classes.items():
+            self._classes.setdefault(name, []).extend(batches)
+        self._plan += later._plan
+        self._told += later._told
+        if sum(p.size for p in self._plan) > _KEPT:
+            self._plan = None
+
+    @staticmethod
+    def keeps(rows: int, codes: int) -> bool:
+        """Whether the plan of so many rows is kept."""
+        return rows * codes <= _KEPT
+
+    def to_json(self) -> list[Any]:
+        """The sums, without the plan of the first rows; `from_json` reads them."""
+        return [
+            [name, *key, self._sizes[name][key], mass.tolist()]
+            for name, masses in self._masses.items()
+            for key, mass in masses.items()
+        ]
+
+    @classmethod
+    def from_json(cls, suppress: Sequence[str], rows: list[Any]) -> PlanTally:
+        """The tally with these sums."""
+        made = cls(suppress, keep=False)
+        for name, s, u, size, mass in rows:
+            made._masses.setdefault(name, {})[s, u] = np.array(mass, np.float64)
+            made._sizes.setdefault(name, {})[s, u] = size
+        return made
 
     def claim(self, name: str) -> PlanClaim | None:
         """What is certified of an attribute, or None if it has fewer than two classes."""

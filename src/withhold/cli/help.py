@@ -14,6 +14,7 @@ RELEASE = "What is released"
 METHOD = "The method"
 AUDIT = "The audit"
 PROOF = "Proof and gate"
+ENGINE = "Where it runs"
 _LAST = "Other options"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from withhold.cli.help import DATA, MEDIA, ROLES, option
+from withhold.cli.help import DATA, ENGINE, MEDIA, ROLES, option
 from withhold.core.errors import UserError
 from withhold.core.progress import Bars, Lines, Progress, Silent
 
@@ -101,6 +101,17 @@ Weights = Annotated[
 Set = Annotated[
     list[str] | None,
     option("A setting of the extractor, as NAME=VALUE. Repeatable.", MEDIA, "--set"),
+]
+Engine = Annotated[
+    str,
+    option(
+        "Where the passes over all records run: local, ray or spark. The release is the same.",
+        ENGINE,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    option("Workers of the engine (default: one for every core).", ENGINE, min=1),
 ]
 Seed = Annotated[int, option("Seed of all random choices.", min=0)]
 Quiet = Annotated[bool, option("Print no progress and no notes.", None, "--quiet", "-q")]

@@ -12,6 +12,7 @@ from withhold.cli.help import DATA, METHOD, PROOF, RELEASE, option
 from withhold.cli.options import (
     Data,
     Delimiter,
+    Engine,
     Group,
     Json,
     Key,
@@ -20,6 +21,7 @@ from withhold.cli.options import (
     Seed,
     Suppress,
     Text,
+    Workers,
     choose_progress,
     print_json,
     settings_by_name,
@@ -85,6 +87,8 @@ def release(
     overwrite: Annotated[
         bool, option("Replace an earlier release and its bundle.", None, "--overwrite")
     ] = False,
+    engine: Engine = "local",
+    workers: Workers = None,
     seed: Seed = 0,
     key: Key = None,
     quiet: Quiet = False,
@@ -97,6 +101,7 @@ def release(
     the format that came in, certificate.json, audit.json, report.html and a data card (README.md).
     The bundle, which holds the key, and the list of rows are written elsewhere: keep them private.
     """
+    from withhold.actions.engine_options import EngineOptions
     from withhold.actions.release_given import GivenRequest, release_given
     from withhold.actions.request import DataOptions
     from withhold.release.policy import Wishes
@@ -117,6 +122,7 @@ def release(
             wishes=Wishes.of(keep=keep or [], drop=drop or [], same_order=same_order),
             fail_if=tuple(fail_if or ()),
             quick=quick,
+            of_engine=EngineOptions(engine=engine, workers=workers),
             key=key,
             overwrite=overwrite,
         ),

@@ -12,11 +12,13 @@ from withhold.cli.options import (
     AllowOutside,
     Column,
     DataOrMedia,
+    Engine,
     Json,
     Key,
     Pattern,
     Quiet,
     Rate,
+    Workers,
     choose_progress,
     named_value,
     print_json,
@@ -90,6 +92,8 @@ def transform(
             "Stop with an error at the first medium that cannot be released.", MEDIA, "--strict"
         ),
     ] = False,
+    engine: Engine = "local",
+    workers: Workers = None,
     key: Key = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -107,6 +111,7 @@ def transform(
     which file became which; keep it private. RELEASE.left-out.csv lists the media that could not be
     released, and why.
     """
+    from withhold.actions.engine_options import EngineOptions
     from withhold.actions.release import (
         FeatureOptions,
         MediaOptions,
@@ -132,6 +137,7 @@ def transform(
             strict=strict,
             to=dict(named_value("--to", given) for given in to or []),
         ),
+        of_engine=EngineOptions(engine=engine, workers=workers),
         key=key,
     )
     loaded, written = release_files(request, choose_progress(quiet))

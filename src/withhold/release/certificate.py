@@ -9,13 +9,11 @@ import pyarrow as pa
 from withhold import __version__
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.code_digests import digests
-from withhold.certificate.given_release import ReleaseTally, preserved_names
-from withhold.certificate.plan_tally import PlanTally
 from withhold.certificate.release_file import ReleaseCertificate, ReleasedFile, attribute_claims
 from withhold.methods import Channel
-from withhold.records.attribute import Attribute
 from withhold.release.modify import Modified
-from withhold.release.policy import Decision, labels_of
+from withhold.release.policy import Decision
+from withhold.release.release_counts import ReleaseCounts
 
 
 class Certifier:
@@ -23,14 +21,7 @@ class Certifier:
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
-        self.tally: ReleaseTally | None = None
-        self.group: str | None = None  # the column that names the person of each row
-        self._no_people = False
-        if isinstance(bundle.modifier, Channel):
-            roles = bundle.roles
-            self.tally = ReleaseTally(suppress=roles.suppress, preserve=roles.preserve)
-        by_row = isinstance(bundle.modifier, Channel) and bundle.modifier.draws_by_row
-        self.plan = PlanTally(bundle.roles.suppress) if by_row else None
+        self.counts = ReleaseCounts.of(bundle)
 
     def add(
         self,
@@ -40,22 +31,7 @@ class Certifier:
         name: str,
     ) -> None:
         """Count released rows: their codes, and the source columns with their labels."""
-        drawn = made.codes
-        if self.tally is None or drawn is None:
-            return
-        roles = self.bundle.roles
-        labels: dict[str, Attribute] = labels_of(roles.named, table, multilabel, name)
-        group = self.bundle.input.get("group")
-        people = None
-        if group is not None and group in table.column_names:
-            people = [str(v) for v in table[group].to_pylist()]
-            self.group = group
-        elif group is not None:
-            self._no_people = True
-        self.tally.add(drawn, labels, people)
-        if self.plan is not None and made.plan is not None:
-            given = [labels[n] for n in roles.preserve if n in labels]
-            self.plan.add(made.plan, labels, preserved_names(given, len(drawn)))
+        self.counts.add(self.bundle, made, table, multilabel, name)
 
     def certificate(
         self,
@@ -69,13 +45,13 @@ class Certifier:
     ) -> ReleaseCertificate | None:
         """What is proved about the release, signed with the key of the bundle."""
         modifier = self.bundle.modifier
-        if self.tally is None or not isinstance(modifier, Channel):
+        tally, plan = self.counts.tally, self.counts.plan
+        if tally is None or not isinstance(modifier, Channel):
             return None
-        claims = self.tally.claims(modifier.codes)
-        if self.plan is not None:
+        claims = tally.claims(modifier.codes)
+        if plan is not None:
             claims = {
-                n: claim.model_copy(update={"plan": self.plan.claim(n)})
-                for n, claim in claims.items()
+                n: claim.model_copy(update={"plan": plan.claim(n)}) for n, claim in claims.items()
             }
         later = (self.bundle.certificate or {}).get("attributes")
         found = ReleaseCertificate(
@@ -93,25 +69,23 @@ class Certifier:
                 left_out=decision.left_out,
                 same_order=same_order,
             ),
-            attributes=attribute_claims(
-                claims, self.tally.reasons, later, self.bundle.roles.suppress
-            ),
-            preserve=tuple(n for n in self.tally.preserve if n not in self.tally.unknown),
-            group=None if self._no_people else self.group,
+            attributes=attribute_claims(claims, tally.reasons, later, self.bundle.roles.suppress),
+            preserve=tuple(n for n in tally.preserve if n not in tally.unknown),
+            group=None if self.counts.no_people else self.counts.group,
             notes=(*self._unknown(), *_notes(decision, same_order)),
         )
         return found.signed(modifier.key)
 
     def _unknown(self) -> list[str]:
         """Notes on columns of the fit that these records lack, so the certificate ignores them."""
-        assert self.tally is not None
+        assert self.counts.tally is not None
         found = []
-        for name in sorted(self.tally.unknown):
+        for name in sorted(self.counts.tally.unknown):
             found.append(
                 f"'{name}' was preserved in the fit but is not in these data. An attacker who knows"
                 " it for a row may be right more often than stated here."
             )
-        if self._no_people:
+        if self.counts.no_people:
             group = self.bundle.input.get("group")
             found.append(
                 f"'{group}', the group of the fit, is not in these data. Rows known to belong to"

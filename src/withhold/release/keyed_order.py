@@ -7,6 +7,7 @@ input gives the same release.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -25,17 +26,45 @@ def shuffled_places(digests: Words, key: bytes, counted: Counts | None = None) -
     themselves), `counted` (n,), the number of equal rows before each, sends them to different
     places: otherwise neighbours would be of one class.
     """
-    if counted is not None:
-        with np.errstate(over="ignore"):
-            digests = _mix(digests + _mix(counted.astype(np.uint64) + np.uint64(1)))
-    total = np.add.reduce(digests, dtype=np.uint64) if len(digests) else np.uint64(0)
-    about = int(total).to_bytes(8, "little") + len(digests).to_bytes(8, "little")
-    own = hashlib.blake2b(b"withhold order" + about, key=key[:64], digest_size=16).digest()
-    first, second = np.frombuffer(own, "<u8")
-    mixed = _mix(_mix(digests ^ first) + second)
+    mixed = Order.of(total_of(digests, counted), len(digests), key).words(digests, counted)
     places = np.empty(len(digests), np.int64)
     places[np.argsort(mixed, kind="stable")] = np.arange(len(digests))
     return places
+
+
+@dataclass(frozen=True)
+class Order:
+    """The keyed mix of one release. Rows leave sorted by `words`: all that it needs of all rows is
+    a sum, so any process can say where its rows go."""
+
+    first: int
+    second: int
+
+    @classmethod
+    def of(cls, total: int, records: int, key: bytes) -> Order:
+        """total: the sum of `total_of` over all parts of the data."""
+        about = (total % 2**64).to_bytes(8, "little") + records.to_bytes(8, "little")
+        own = hashlib.blake2b(b"withhold order" + about, key=key[:64], digest_size=16).digest()
+        first, second = np.frombuffer(own, "<u8")
+        return cls(int(first), int(second))
+
+    def words(self, digests: Words, counted: Words | Counts | None = None) -> Words:
+        """What rows are sorted by, (n,)."""
+        mixed = _apart(digests, counted)
+        with np.errstate(over="ignore"):
+            return _mix(_mix(mixed ^ np.uint64(self.first)) + np.uint64(self.second))
+
+
+def total_of(digests: Words, counted: Words | Counts | None = None) -> int:
+    """The sum of the digests of some rows, modulo 2^64."""
+    return int(np.add.reduce(_apart(digests, counted), dtype=np.uint64)) if len(digests) else 0
+
+
+def _apart(digests: Words, counted: Words | Counts | None) -> Words:
+    if counted is None:
+        return digests
+    with np.errstate(over="ignore"):
+        return _mix(digests + _mix(counted.astype(np.uint64) + np.uint64(1)))
 
 
 def occurrences(digests: Words) -> Counts:

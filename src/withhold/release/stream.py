@@ -10,36 +10,38 @@ file beside the release.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.bundle.bundle import Bundle
+from withhold.certificate.plan_tally import PlanTally
 from withhold.certificate.release_file import certificate_path
 from withhold.core.atomic import writing_to
-from withhold.core.errors import RecordError, UserError
+from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Stage
 from withhold.core.safe_read import file_sha256
 from withhold.methods import Channel
-from withhold.methods.features.exact import ExactModifier
-from withhold.records.plain import plain_column, plain_schema
+from withhold.records.plain import plain_schema, plain_table
 from withhold.records.readers import FeatureLayout, Source
 from withhold.records.writers import open_sink
 from withhold.records.writers.row_list import FeatureDigest, rows_path, write_rows
 from withhold.records.writers.shuffle import Shuffle
 from withhold.release.certificate import Certifier
-from withhold.release.keyed_order import occurrences, shuffled_places
-from withhold.release.modify import INDEX, Modified, Shape, modified
-from withhold.release.policy import Decision, Wishes, decide
+from withhold.release.engines.batch_digests import BatchDigests
+from withhold.release.engines.batch_modifier import BatchModifier
+from withhold.release.engines.engine import Engine
+from withhold.release.engines.local_engine import LocalEngine
+from withhold.release.engines.pieces import Piece
+from withhold.release.feature_columns import Layout, layout_of, leaving_schema
+from withhold.release.keyed_order import Counts, Words, occurrences, shuffled_places
+from withhold.release.modify import Shape
+from withhold.release.policy import Wishes, decide
 from withhold.release.release_files import Written, codes_path, making
-from withhold.release.subject import needed_labels, subject_of
-from withhold.release.survey import survey
+from withhold.release.subject import subject_of
+from withhold.release.survey import Survey, Surveyed
 from withhold.release.table_layout import TableLayout
-
-FloatArray = npt.NDArray[np.float32]
 
 
 def release_features(
@@ -52,18 +54,27 @@ def release_features(
     progress: Progress,
     shape: Shape = "code",
     rows: int = 4096,
+    engine: Engine | None = None,
 ) -> Written:
-    """Decide what leaves, modify it, and write it in a keyed random order."""
-    layout = layout_of(bundle, source, features)
+    """Decide what leaves, modify it, and write it in a keyed random order.
+
+    engine: where digests are made and records are modified; by default in this process. What is
+    decided, the order, the certificate and the files are made here, so that the bytes are the same
+    from every engine.
+    """
+    engine = engine or LocalEngine()
+    layout = layout_of(bundle, source.schema, features, source.name)
     key, tabular = bundle.modifier.key, isinstance(layout, TableLayout)
-    by_row = isinstance(bundle.modifier, Channel) and bundle.modifier.draws_by_row
     with progress.stage(f"looking at {source.name}", source.num_rows) as bar:
-        found = survey(_pieces(source, layout, rows, bar), key)
+        found = _survey(bundle, source, layout, engine, rows, bar)
     n = len(found.digests)
     subject = subject_of(bundle, source.schema, layout.columns, found.table, found.x, source.name)
     decision = decide(subject, wishes)
-    schema = _schema(layout, source, decision, shape)
-    counted = occurrences(found.digests) if shape == "sample" or by_row else None
+    schema = leaving_schema(layout, source.schema, decision, shape, source.name)
+    modifier = BatchModifier(
+        bundle, schema, features, shape, source.name, keep_plan=_keeps_plan(bundle, n)
+    )
+    counted = occurrences(found.digests) if modifier.by_row else None
     places = np.arange(n) if wishes.same_order else shuffled_places(found.digests, key, counted)
     certifier, original = Certifier(bundle), FeatureDigest()
     done = 0
@@ -72,30 +83,17 @@ def release_features(
         progress.stage(f"transforming {source.name}", n) as bar,
         Shuffle(schema, folder, rows=n, size=found.bytes) as shuffle,
     ):
-        for batch in source.batches(rows=rows):
-            x = np.array(layout.read(batch, start_row=done))
-            rows_here = slice(done, done + len(x))
-            labelled = pa.Table.from_batches([batch])
+        pieces = _pieces(source, rows, found.digests, counted)
+        for piece, made in engine.pairs(modifier.make, pieces):
+            batch = piece.batch
             if tabular:
-                original.add_table(labelled)
+                original.add_table(pa.Table.from_batches([batch]))
             else:
-                original.add(x)
-            labels = needed_labels(bundle, labelled, source.name)
-            nonces = None
-            if counted is not None:
-                nonces = np.stack([found.digests[rows_here], counted[rows_here]], 1)
-            try:
-                made = modified(
-                    bundle, x, labels, shape=shape, nonces=nonces, name=source.name,
-                    done=done,
-                )  # fmt: skip
-            except RecordError as error:
-                raise error.after(done) from None
-            released = _with(batch, layout, made, shape)
-            shuffle.write(_leaving(released, layout, schema), places[rows_here])
-            certifier.add(made, labelled, bundle.input["multilabel"], source.name)
-            done += len(x)
-            bar.advance(len(x))
+                original.add(np.array(layout.read(batch, start_row=done)))
+            shuffle.write(made.batch, places[done : done + len(batch)])
+            certifier.counts.merge(made.counts)
+            done += len(batch)
+            bar.advance(len(batch))
         if done != n:
             raise UserError(f"{source.name} changed while it was read; run again")
         delimiter = getattr(source, "delimiter", None)
@@ -128,74 +126,36 @@ def release_features(
     )
 
 
-def layout_of(bundle: Bundle, source: Source, features: str) -> FeatureLayout | TableLayout:
-    """The features of the source, in the order of the fit."""
-    if bundle.kind == "table":
-        assert isinstance(bundle.modifier, ExactModifier)
-        return TableLayout.of(bundle.modifier, source)
-    layout = FeatureLayout.resolve(source.schema, features, name=source.name)
-    fitted = tuple(bundle.input["columns"])
-    if layout.columns != fitted and set(layout.columns) == set(fitted):
-        # The same columns in another order: put them in the order of the fit.
-        return replace(layout, columns=fitted, names=fitted)
-    return layout
+def _survey(
+    bundle: Bundle, source: Source, layout: Layout, engine: Engine, rows: int, bar: Stage
+) -> Survey:
+    """Digests of all rows, made by the engine, and a sample to decide on."""
+    found, digests = Surveyed(), BatchDigests.of(bundle, layout)
+    for piece, made in engine.pairs(digests, _pieces(source, rows)):
+        x, table = digests.parts(piece.batch, piece.start)
+        found.add(x, plain_table(table), made, size=table.nbytes + x.nbytes)
+        bar.advance(len(made))
+    return found.result()
 
 
 def _pieces(
-    source: Source, layout: FeatureLayout | TableLayout, rows: int, bar: Stage
-) -> Iterator[tuple[FloatArray, pa.Table]]:
-    # The columns of a table are features and labels at once.
-    tabular = isinstance(layout, TableLayout)
-    others = [c for c in source.schema.names if tabular or c not in layout.columns]
-    done = 0
+    source: Source, rows: int, digests: Words | None = None, counted: Counts | None = None
+) -> Iterator[Piece]:
+    """The batches of a source; with nonces, if rows are counted."""
+    start = 0
     for batch in source.batches(rows=rows):
-        x = np.array(layout.read(batch, start_row=done))
-        yield x, pa.Table.from_batches([batch.select(others)])
-        done += len(x)
-        bar.advance(len(x))
+        nonces = None
+        if digests is not None and counted is not None:
+            here = slice(start, start + len(batch))
+            nonces = np.stack([digests[here], counted[here]], 1)
+        yield Piece(batch, start, nonces)
+        start += len(batch)
 
 
-def _schema(
-    layout: FeatureLayout | TableLayout, source: Source, decision: Decision, shape: Shape
-) -> pa.Schema:
-    """The columns of the release, in the order of the source. The number of the code is last."""
-    keep = [f for f in layout.release_schema(source.schema) if f.name in decision.leaving]
-    if shape != "index":
-        return plain_schema(pa.schema(keep))
-    keep = [f for f in keep if f.name not in layout.columns]
-    if INDEX in [f.name for f in keep]:
-        raise UserError(
-            f"{source.name} already has a column '{INDEX}', and --as index would add one; leave it"
-            f" out with --drop {INDEX}"
-        )
-    return plain_schema(pa.schema([*keep, pa.field(INDEX, pa.uint16())]))
-
-
-def _with(
-    batch: pa.RecordBatch, layout: FeatureLayout | TableLayout, made: Modified, shape: Shape
-) -> pa.RecordBatch:
-    """The batch with the modified features. No column has been left out yet."""
-    if isinstance(layout, TableLayout):
-        assert made.rows is not None
-        return layout.write(batch, made.rows)
-    if shape != "index":
-        return layout.write(batch, made.x)
-    drawn = made.codes
-    assert drawn is not None
-    kept = batch.drop_columns([INDEX]) if INDEX in batch.schema.names else batch
-    return kept.append_column(pa.field(INDEX, pa.uint16()), pa.array(drawn.astype(np.uint16)))
-
-
-def _leaving(
-    batch: pa.RecordBatch, layout: FeatureLayout | TableLayout, schema: pa.Schema
-) -> pa.RecordBatch:
-    """The columns that leave, as plain values, with one way to mark a missing value."""
-    columns = [
-        plain_column(batch.column(name), one_missing=name not in layout.columns).chunk(0)
-        for name in schema.names
-    ]
-    found = pa.RecordBatch.from_arrays(columns, names=schema.names)
-    return found.cast(schema)
+def _keeps_plan(bundle: Bundle, rows: int) -> bool:
+    """Whether workers send the plan of every row, and not only its sums."""
+    codes = len(bundle.modifier.codes) if isinstance(bundle.modifier, Channel) else 0
+    return PlanTally.keeps(rows, codes)
 
 
 def _write_codes(bundle: Bundle, layout: FeatureLayout, schema: pa.Schema, path: Path) -> None:

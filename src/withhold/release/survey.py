@@ -35,28 +35,74 @@ class Survey:
 
 def survey(pieces: Iterable[tuple[FloatArray | None, pa.Table]], key: bytes) -> Survey:
     """Read all pieces once. The sample has the rows with the smallest digests, so it is bounded."""
-    own = other_key(key[:64], "rows of a release")
-    digests: list[npt.NDArray[np.uint64]] = []
-    flat, wide = _Sample(MOST), _Sample(WIDE)
-    size = 0
+    own, found = digest_key(key), Surveyed()
     for x, table in pieces:
-        size += table.nbytes + (0 if x is None else x.nbytes)
+        size = table.nbytes + (0 if x is None else x.nbytes)
         table = plain_table(table)  # each batch may have its own dictionary
-        found = row_digests(x, table, own)
-        digests.append(found)
-        names = [n for n in table.column_names if not has_bytes(table[n].type)]
-        nested = [n for n in names if pa.types.is_nested(table[n].type)]
-        flat.add(found, table.select([n for n in names if n not in nested]), None)
-        wide.add(found, table.select(nested), x)
-    table, _ = flat.result()
-    lists, features = wide.result()
-    for name in lists.column_names:
-        column = lists[name]
-        rest = table.num_rows - len(column)
-        filled = pa.chunked_array([*column.chunks, pa.nulls(rest, column.type)])
-        table = table.append_column(name, filled)
-    whole = np.concatenate(digests) if digests else np.empty(0, np.uint64)
-    return Survey(whole, table, features, size)
+        found.add(x, table, row_digests(x, table, own), size=size)
+    return found.result()
+
+
+def digest_key(key: bytes) -> bytes:
+    """The key for the digests of rows, from that of the bundle."""
+    return other_key(key[:64], "rows of a release")
+
+
+class Surveyed:
+    """What is known after some of the rows; their order does not matter to the sample."""
+
+    def __init__(self) -> None:
+        self.digests: list[npt.NDArray[np.uint64]] = []
+        self.size = 0
+        self._flat, self._wide = _Sample(MOST), _Sample(WIDE)
+
+    def add(
+        self,
+        x: FloatArray | None,
+        table: pa.Table,
+        digests: npt.NDArray[np.uint64],
+        *,
+        size: int = 0,
+    ) -> None:
+        """Rows with features x: (n, d), other columns as plain values, and digests (n,)."""
+        self.size += size
+        self.digests.append(digests)
+        flat, nested = measurable(table)
+        self.add_flat(flat, digests)
+        self.add_wide(x, nested, digests)
+
+    def add_flat(self, table: pa.Table, digests: npt.NDArray[np.uint64]) -> None:
+        """Rows for the sample of columns without lists."""
+        self._flat.add(digests, table, None)
+
+    def add_wide(
+        self, x: FloatArray | None, table: pa.Table, digests: npt.NDArray[np.uint64]
+    ) -> None:
+        """Rows for the sample of features and columns of lists."""
+        self._wide.add(digests, table, x)
+
+    def full(self, records: int) -> bool:
+        """Whether the samples have as many of so many records as they may have."""
+        return all(len(s.digests) >= min(records, s.most) for s in (self._flat, self._wide))
+
+    def result(self) -> Survey:
+        """The survey of all rows."""
+        table, _ = self._flat.result()
+        lists, features = self._wide.result()
+        for name in lists.column_names:
+            column = lists[name]
+            rest = table.num_rows - len(column)
+            filled = pa.chunked_array([*column.chunks, pa.nulls(rest, column.type)])
+            table = table.append_column(name, filled)
+        whole = np.concatenate(self.digests) if self.digests else np.empty(0, np.uint64)
+        return Survey(whole, table, features, self.size)
+
+
+def measurable(table: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The columns that can be measured: those without lists, and those with."""
+    names = [n for n in table.column_names if not has_bytes(table[n].type)]
+    nested = [n for n in names if pa.types.is_nested(table[n].type)]
+    return table.select([n for n in names if n not in nested]), table.select(nested)
 
 
 class _Sample:

@@ -11,7 +11,6 @@ import pyarrow as pa
 from withhold.core.errors import UserError, did_you_mean
 from withhold.methods.features.exact import ExactModifier
 from withhold.methods.features.exact.table_rows import TableRows
-from withhold.records.readers import Source
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -24,22 +23,22 @@ class TableLayout:
     name: str
 
     @classmethod
-    def of(cls, modifier: ExactModifier, source: Source) -> TableLayout:
-        """The layout of a source that has all columns of the fit."""
+    def of(cls, modifier: ExactModifier, schema: pa.Schema, name: str) -> TableLayout:
+        """The layout of a source `name` that has all columns of the fit."""
         if modifier.rows is None:
             raise UserError(
-                f"this bundle was fitted on features, and {source.name} is a mixed table; fit it"
+                f"this bundle was fitted on features, and {name} is a mixed table; fit it"
                 " as a table"
             )
-        layout = cls(modifier.rows, source.name)
+        layout = cls(modifier.rows, name)
         for column in modifier.rows.encoder.columns:
-            if column.name not in source.schema.names:
-                hint = did_you_mean(column.name, source.schema.names)
-                raise UserError(f"column '{column.name}' is not in {source.name}{hint}")
-            kind = source.schema.field(column.name).type
+            if column.name not in schema.names:
+                hint = did_you_mean(column.name, schema.names)
+                raise UserError(f"column '{column.name}' is not in {name}{hint}")
+            kind = schema.field(column.name).type
             if kind != column.type:
                 raise UserError(
-                    f"column '{column.name}' of {source.name} is {kind}, and was {column.type} in"
+                    f"column '{column.name}' of {name} is {kind}, and was {column.type} in"
                     " the fit; release the data of the fit"
                 )
         return layout

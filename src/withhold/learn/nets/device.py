@@ -41,11 +41,22 @@ def threads_for(work: float) -> int:
     return min(core_count(), int(most)) if most.isdigit() and int(most) else core_count()
 
 
+_limit: int | None = None  # cores, if this process is one of several on its machine
+
+
 def core_count() -> int:
     """Cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        found = len(os.sched_getaffinity(0))
+    else:
+        found = os.cpu_count() or 1
+    return found if _limit is None else min(found, _limit)
+
+
+def limit_cores(most: int | None) -> None:
+    """Use at most so many cores in this process from now on; None: all."""
+    global _limit
+    _limit = most
 
 
 @contextmanager

@@ -56,13 +56,17 @@ def _table(data: Any) -> pa.Table:
         )
     # Its own Arrow format respects `select`, `shuffle` and `filter`, which move no data.
     table: pa.Table = data.with_format("arrow")[:]
-    for name, feature in data.features.items():
-        classes = getattr(feature, "names", None)
-        if classes and pa.types.is_integer(table.schema.field(name).type):
-            table = table.set_column(
-                table.column_names.index(name), name, _class_names(table[name], classes)
-            )
-    return table.replace_schema_metadata(None)
+    classes = {n: f.names for n, f in data.features.items() if getattr(f, "names", None)}
+    return with_class_names(table, classes).replace_schema_metadata(None)
+
+
+def with_class_names(table: pa.Table, classes: Mapping[str, list[str]]) -> pa.Table:
+    """The table with the names of classes in place of their numbers, in these columns."""
+    for name, names in classes.items():
+        if name in table.column_names and pa.types.is_integer(table.schema.field(name).type):
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, _class_names(table[name], names))
+    return table
 
 
 def _class_names(codes: pa.ChunkedArray, classes: list[str]) -> pa.Array:
