@@ -25,6 +25,7 @@ from withhold.cli.fit import fit
 from withhold.cli.help import GroupedCommand
 from withhold.cli.inspect import inspect
 from withhold.cli.release import release
+from withhold.cli.serve import serve
 from withhold.cli.transform import transform
 from withhold.core.errors import UserError
 from withhold.core.terminal import printable, wrapped
@@ -57,7 +58,19 @@ def _main(
         typer.echo(context.get_help())
 
 
-for _command in (demo, inspect, release, compare, extract, fit, transform, certify, audit, bench):
+for _command in (
+    demo,
+    inspect,
+    release,
+    compare,
+    extract,
+    fit,
+    transform,
+    certify,
+    audit,
+    serve,
+    bench,
+):
     app.command(cls=GroupedCommand)(_command)
 
 INTERRUPTED = 130

@@ -1,0 +1,45 @@
+"""What the routes share: how to find the service, and how their answers are described."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request
+
+from withhold.server.problems import ProblemBody
+from withhold.server.service import Service
+
+_SAID = {
+    400: "The Host header names another server.",
+    401: "The token is missing or wrong.",
+    404: "There is no such thing.",
+    408: "The body stopped coming.",
+    409: "The job is not in a state for this.",
+    413: "The request is too large.",
+    422: "The request, or the data, is not valid.",
+    429: "Too many requests or jobs.",
+    504: "The answer takes too long; the job goes on.",
+}
+BINARY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+def service_of(request: Request) -> Service:
+    """The service of the app that got the request."""
+    found: Service = request.app.state.service
+    return found
+
+
+def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The answers of a route that are not a success, for OpenAPI."""
+    return {status: {"model": ProblemBody, "description": _SAID[status]} for status in statuses}
+
+
+def binary(*types: str) -> dict[str, Any]:
+    """An answer that is a file of one of these types, for OpenAPI."""
+    schema = {"schema": {"type": "string", "format": "binary"}}
+    return {"description": "The file.", "content": dict.fromkeys(types, schema)}
