@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from withhold.datasets.worlds import census
 from withhold.server.access_token import make_token
 from withhold.server.app import create_app
+from withhold.server.dataset_store import format_of
 from withhold.server.private_folder import PrivateFolder
 from withhold.server.server_log import ServerLog
 from withhold.server.server_settings import ServerSettings
@@ -31,7 +32,8 @@ class Served:
     log: io.StringIO
 
     def upload(self, data: bytes, name: str = "people.csv") -> str:
-        made = self.client.post("/api/v1/datasets", params={"name": name}, content=data)
+        params = {"name": name, "format": format_of(name)}
+        made = self.client.post("/api/v1/datasets", params=params, content=data)
         assert made.status_code == 201, made.text
         found: str = made.json()["id"]
         return found

@@ -45,7 +45,9 @@ def test_the_body_of_a_stranger_is_not_read(idle: Served) -> None:
         raise AssertionError("the body was read")
 
     answer = idle.client.post(
-        "/api/v1/datasets?name=a.csv", content=endless(), headers={"Authorization": "Bearer no"}
+        "/api/v1/datasets?format=csv&name=a.csv",
+        content=endless(),
+        headers={"Authorization": "Bearer no"},
     )
     assert answer.status_code == 401
 
@@ -90,15 +92,20 @@ def test_a_large_upload_is_refused_and_leaves_nothing(idle: Served) -> None:
         for _ in range(count):
             yield bytes(2**18)
 
-    declared = idle.client.post("/api/v1/datasets?name=a.csv", content=bytes(4 * 2**20))
-    streamed = idle.client.post("/api/v1/datasets?name=a.csv", content=chunks(6))
+    declared = idle.client.post("/api/v1/datasets?format=csv&name=a.csv", content=bytes(4 * 2**20))
+    streamed = idle.client.post("/api/v1/datasets?format=csv&name=a.csv", content=chunks(6))
     for answer in (declared, streamed):
         assert answer.status_code == 413
         assert "larger than" in line(answer)
     assert list((idle.service.folder.root / "uploads").iterdir()) == []
     for _ in range(2):
-        assert idle.client.post("/api/v1/datasets?name=a.csv", content=chunks(4)).status_code == 201
-    full = idle.client.post("/api/v1/datasets?name=a.csv", content=b"x")
+        assert (
+            idle.client.post(
+                "/api/v1/datasets?format=csv&name=a.csv", content=chunks(4)
+            ).status_code
+            == 201
+        )
+    full = idle.client.post("/api/v1/datasets?format=csv&name=a.csv", content=b"x")
     assert full.status_code == 413
     assert "all uploads together" in line(full)
 
@@ -109,8 +116,9 @@ def test_other_bodies_are_bounded(idle: Served) -> None:
 
 
 def test_an_empty_or_unknown_file_is_refused(idle: Served) -> None:
-    assert "empty" in line(idle.client.post("/api/v1/datasets?name=a.csv", content=b""))
-    assert "end in one of" in line(idle.client.post("/api/v1/datasets?name=a.exe", content=b"x"))
+    assert "empty" in line(idle.client.post("/api/v1/datasets?format=csv&name=a.csv", content=b""))
+    assert "format" in line(idle.client.post("/api/v1/datasets?name=a.exe", content=b"x"))
+    assert "format" in line(idle.client.post("/api/v1/datasets?format=exe", content=b"x"))
     assert list((idle.service.folder.root / "uploads").iterdir()) == []
 
 

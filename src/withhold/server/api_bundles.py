@@ -16,7 +16,7 @@ from withhold.server.api_models import BundleAnswer
 from withhold.server.job_requests import FitJob, Id, OutputFormat, ReleaseJob, TransformJob
 from withhold.server.job_store import Job
 from withhold.server.problems import Problem
-from withhold.server.route_support import answers, binary, service_of
+from withhold.server.route_support import FILE, answers, binary, service_of
 from withhold.server.service import Service, TooLong, in_thread
 
 router = APIRouter(prefix="/api/v1/bundles", tags=["bundles"])
@@ -29,7 +29,7 @@ FORMATS: dict[str, OutputFormat] = {
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {name: {"schema": {"type": "string", "format": "binary"}} for name in FORMATS},
+        "content": {name: {"schema": FILE} for name in FORMATS},
     }
 }
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from withhold.server.api_models import DatasetAnswer, InspectionAnswer
-from withhold.server.dataset_store import format_of
 from withhold.server.job_requests import Id, InspectJob, Names, Reading
 from withhold.server.route_support import BINARY, answers, service_of
 from withhold.server.service import in_thread
@@ -36,16 +35,15 @@ class Roles(BaseModel):
 )
 async def upload(
     request: Request,
+    format: Annotated[Format, Query(description="what the file is")],
     name: Annotated[FileName, Query(description="for people; never used as a path")] = "",
-    format: Annotated[Format | None, Query(description="by default the ending of the name")] = None,
 ) -> DatasetAnswer:
     """Upload a file as the body of the request. It is written to disk as it arrives."""
     service = service_of(request)
-    chosen = format_of(name, format)
     made = await service.datasets.receive(
         request.stream(),
         name=name,
-        format=chosen,
+        format=format,
         most=service.settings.upload_bytes,
         stored=service.settings.stored_bytes,
     )
@@ -76,9 +74,7 @@ async def inspect(request: Request, id: Id, roles: Roles) -> InspectionAnswer:
     """What is in the file, and what is feasible for the roles. The same question is asked once."""
     service = service_of(request)
     asked = InspectJob(kind="inspect", dataset=id, **_fields(roles))
-    await in_thread(service.upload, id)
-    known = await in_thread(service.jobs.same, asked)
-    job = known or await in_thread(service.add, asked)
+    job = await in_thread(service.once, asked)
     done = await service.finished(job.id)
     return InspectionAnswer.model_validate(done.result)
 

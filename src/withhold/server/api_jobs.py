@@ -12,7 +12,7 @@ from withhold.server.events import job_events
 from withhold.server.job_requests import AnyJob, Id
 from withhold.server.job_store import Job, State
 from withhold.server.problems import Problem, missing
-from withhold.server.route_support import answers, binary, service_of
+from withhold.server.route_support import answers, binary, service_of, stream
 from withhold.server.service import Service, in_thread
 from withhold.server.zip_stream import zip_stream
 
@@ -81,7 +81,7 @@ def cancel(request: Request, id: Id) -> JobAnswer:
 @router.get(
     "/{id}/events",
     response_class=StreamingResponse,
-    responses={200: binary("text/event-stream"), **answers(400, 401, 404, 422, 429)},
+    responses={200: stream("text/event-stream"), **answers(400, 401, 404, 422, 429)},
 )
 async def events(request: Request, id: Id) -> StreamingResponse:
     """Server-sent events: `progress` until the job is over, then `end`."""

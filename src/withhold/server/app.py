@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -20,7 +21,7 @@ from withhold.server import api_bundles, api_datasets, api_jobs
 from withhold.server.access_token import read_digest
 from withhold.server.api_models import Health
 from withhold.server.gate import Gate
-from withhold.server.problems import Problem
+from withhold.server.problems import Problem, ProblemBody
 from withhold.server.route_support import answers, service_of
 from withhold.server.server_log import ServerLog
 from withhold.server.server_settings import ServerSettings
@@ -59,7 +60,11 @@ def create_app(settings: ServerSettings, *, log: ServerLog | None = None) -> Fas
     app.state.service = service
     for router in (api_datasets.router, api_jobs.router, api_bundles.router):
         app.include_router(router, dependencies=[_DESCRIBED])
-    app.add_api_route("/healthz", _health, response_model=Health, responses=answers(400))
+    # The model is named here once; all other routes refer to it.
+    refused: dict[int | str, dict[str, Any]] = {
+        400: {"model": ProblemBody, "description": "The Host header names another server."}
+    }
+    app.add_api_route("/healthz", _health, response_model=Health, responses=refused)
     app.add_api_route(
         "/metrics",
         _metrics,
@@ -108,12 +113,26 @@ def _explain_errors(app: FastAPI) -> None:
 
     async def other(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return _line(error.status_code, error.detail.lower(), dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["allow"] = ", ".join(sorted(_methods(app, request.url.path)))
+        return _line(error.status_code, error.detail.lower(), headers)
 
     app.add_exception_handler(Problem, problem)
     app.add_exception_handler(UserError, mistake)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, other)
+
+
+def _methods(app: FastAPI, path: str) -> set[str]:
+    """The methods of all routes with this address; each route alone knows only its own."""
+    known = (app.openapi()["paths"]).items()
+    return {
+        method.upper()
+        for pattern, operations in known
+        if re.fullmatch(re.sub(r"\{[a-z]+\}", "[^/]+", pattern), path)
+        for method in operations
+    }
 
 
 def _line(status: int, line: str, headers: dict[str, str] | None = None, **more: Any) -> Response:

@@ -133,10 +133,8 @@ class DatasetStore:
                 self.folder.remove_upload(place.name)
 
 
-def format_of(name: str, format: str | None) -> str:
-    """The format that a client named, or the one that the ending of the file's name says."""
-    if format is not None:
-        return format
+def format_of(name: str) -> str:
+    """The format that the ending of a file's name says."""
     ending = name.lower().rpartition("/")[2]
     for known in sorted(_ENDINGS, key=len, reverse=True):
         if ending.endswith(f".{known}"):

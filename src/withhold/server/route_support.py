@@ -20,10 +20,12 @@ _SAID = {
     429: "Too many requests or jobs.",
     504: "The answer takes too long; the job goes on.",
 }
+_BODY = ProblemBody.__name__
+FILE = {"type": "string", "format": "binary", "minLength": 1}
 BINARY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {"application/octet-stream": {"schema": FILE}},
     }
 }
 
@@ -36,7 +38,14 @@ def service_of(request: Request) -> Service:
 
 def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The answers of a route that are not a success, for OpenAPI."""
-    return {status: {"model": ProblemBody, "description": _SAID[status]} for status in statuses}
+    # By reference, because FastAPI would give a `model` the content type of the success.
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{_BODY}"}}}
+    return {status: {"description": _SAID[status], "content": content} for status in statuses}
+
+
+def stream(kind: str) -> dict[str, Any]:
+    """An answer that does not end at once, for OpenAPI."""
+    return {"description": "The stream.", "content": {kind: {}}}
 
 
 def binary(*types: str) -> dict[str, Any]:

@@ -82,6 +82,11 @@ class Service:
         self.log.event("job_queued", job=id, kind=asked.kind)
         return self.job(id)
 
+    def once(self, asked: AnyJob) -> Job:
+        """The job that was asked the same before, or a new one."""
+        self.upload(asked.dataset)
+        return self.jobs.same(asked) or self.add(asked)
+
     async def waited(self, id: str, seconds: float) -> Job:
         """The job when it is over, or as it is after so many seconds."""
         end = time.monotonic() + seconds
