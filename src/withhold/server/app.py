@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, RedirectResponse
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
@@ -21,6 +21,9 @@ from withhold.server import api_bundles, api_datasets, api_jobs
 from withhold.server.access_token import read_digest
 from withhold.server.api_models import Health
 from withhold.server.gate import Gate
+from withhold.server.page import data_routes, home_routes, job_routes
+from withhold.server.page.rendering import page
+from withhold.server.page.sessions import NotSignedIn
 from withhold.server.problems import Problem, ProblemBody
 from withhold.server.route_support import answers, service_of
 from withhold.server.server_log import ServerLog
@@ -60,6 +63,13 @@ def create_app(settings: ServerSettings, *, log: ServerLog | None = None) -> Fas
     app.state.service = service
     for router in (api_datasets.router, api_jobs.router, api_bundles.router):
         app.include_router(router, dependencies=[_DESCRIBED])
+    for page_router in (
+        home_routes.open_router,
+        home_routes.router,
+        data_routes.router,
+        job_routes.router,
+    ):
+        app.include_router(page_router)
     # The model is named here once; all other routes refer to it.
     refused: dict[int | str, dict[str, Any]] = {
         400: {"model": ProblemBody, "description": "The Host header names another server."}
@@ -95,33 +105,52 @@ def _metrics(request: Request) -> PlainTextResponse:
 
 
 def _explain_errors(app: FastAPI) -> None:
-    """Every error as `{"error": one line}`."""
+    """Every error as `{"error": one line}`, or as a page where people look."""
 
     async def problem(request: Request, error: Exception) -> Response:
         assert isinstance(error, Problem)
+        if _of_page(request):
+            return page("error.html", status=error.status, line=error.line, signed=True)
         more = {"job": error.job} if isinstance(error, TooLong) else {}
         return _line(error.status, error.line, error.headers, **more)
 
     async def mistake(request: Request, error: Exception) -> Response:
-        return _line(422, " ".join(str(error).split()))
+        line = " ".join(str(error).split())
+        if _of_page(request):
+            return page("error.html", status=422, line=line, signed=True)
+        return _line(422, line)
+
+    async def login(request: Request, error: Exception) -> Response:
+        return RedirectResponse("/login", 303)
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part != "body")
-        return _line(422, f"{where or 'the body'}: {first['msg']}")
+        line = f"{where or 'the body'}: {first['msg']}"
+        if _of_page(request):
+            return page("error.html", status=422, line=line, signed=True)
+        return _line(422, line)
 
     async def other(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         headers = dict(error.headers or {})
+        if _of_page(request):
+            line = str(error.detail).lower()
+            return page("error.html", status=error.status_code, line=line, signed=True)
         if error.status_code == 405:
             headers["allow"] = ", ".join(sorted(_methods(app, request.url.path)))
         return _line(error.status_code, error.detail.lower(), headers)
 
+    app.add_exception_handler(NotSignedIn, login)
     app.add_exception_handler(Problem, problem)
     app.add_exception_handler(UserError, mistake)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, other)
+
+
+def _of_page(request: Request) -> bool:
+    return not request.url.path.startswith(("/api/", "/healthz", "/metrics"))
 
 
 def _methods(app: FastAPI, path: str) -> set[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from withhold.core.atomic import writing_to
 from withhold.core.errors import UserError
 
+BUDGETS = "budgets.json"  # in the private folder of a comparison, for the page
 ID = r"^[0-9a-f]{32}$"
 _ID = re.compile(r"[0-9a-f]{32}")
 

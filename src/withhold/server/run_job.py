@@ -6,6 +6,7 @@ job's output folder, and everything else to its private folder.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from withhold.actions.request import DataOptions
+from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
 from withhold.core.lists import as_names
 from withhold.core.progress import Progress
@@ -30,7 +32,7 @@ from withhold.server.job_requests import (
     TransformJob,
 )
 from withhold.server.job_store import Job
-from withhold.server.private_folder import PrivateFolder
+from withhold.server.private_folder import BUDGETS, PrivateFolder
 
 
 def run_job(folder: PrivateFolder, job: Job, progress: Progress) -> dict[str, Any]:
@@ -102,6 +104,7 @@ def _inspect(place: JobPlace, asked: InspectJob, progress: Progress) -> dict[str
 def _release(place: JobPlace, asked: ReleaseJob, progress: Progress) -> dict[str, Any]:
     from withhold.actions.release_given import GivenRequest, release_given
     from withhold.release.policy import Wishes
+    from withhold.server.job_results import audit_words
 
     # The folder is whole or absent, and the bundle beside it is kept: the bytes are the same.
     shutil.rmtree(place.output, ignore_errors=True)
@@ -132,6 +135,7 @@ def _release(place: JobPlace, asked: ReleaseJob, progress: Progress) -> dict[str
         "alarming": made.audit.alarming,
         "passed": made.passed,
         "bundle": place.bundle.parent.parent.name,
+        "words": audit_words(made.audit),
     }
 
 
@@ -164,6 +168,7 @@ def _fit(place: JobPlace, asked: FitJob, progress: Progress) -> dict[str, Any]:
 
 def _compare(place: JobPlace, asked: CompareJob, progress: Progress) -> dict[str, Any]:
     from withhold.actions.compare import ROWS, CompareRequest, compare
+    from withhold.server.job_results import budgets
 
     work = place.private / "compare"  # finished rows stay there, so that it resumes
     found = compare(
@@ -181,6 +186,8 @@ def _compare(place: JobPlace, asked: CompareJob, progress: Progress) -> dict[str
         ),
         progress,
     )
+    text = json.dumps(finite(budgets(found))).encode()
+    write_bytes(place.private / BUDGETS, text)
     _publish(place, [path for path in work.iterdir() if path.name != ROWS])
     return found.to_dict()
 
@@ -189,6 +196,7 @@ def _audit(place: JobPlace, asked: AuditJob, progress: Progress) -> dict[str, An
     from withhold.actions.audit_files import audit_files
     from withhold.actions.audit_request import AuditRequest
     from withhold.audit.audit_settings import AuditSettings
+    from withhold.server.job_results import audit_words
 
     found = audit_files(
         AuditRequest(
@@ -213,6 +221,7 @@ def _audit(place: JobPlace, asked: AuditJob, progress: Progress) -> dict[str, An
         "verdict": found.verdict,
         "alarming": found.alarming,
         "passed": found.gate is None or found.gate.passed,
+        "words": audit_words(found),
     }
 
 
