@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import time
-import zipfile
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from server.conftest import Serve, Served, people
@@ -177,46 +174,3 @@ def test_progress_shows_stages_with_the_time_left(serve: Serve, monkeypatch: obj
     assert (second["done"], second["total"], second["note"]) == (3, None, "loss 0.1")
     assert second["left"] is None
     assert job["messages"] == ["a note"]
-
-
-@pytest.mark.slow
-def test_release_and_transform(serve: Serve) -> None:
-    served = serve(answer_seconds=300)
-    data = people(200)
-    dataset = served.upload(data)
-    id = served.start(
-        kind="release", dataset=dataset, suppress=["sex"], preserve=["income"], quick=True
-    )
-    seen = events(served, id)
-    assert seen[-1][0] == "end"
-    assert any(one["progress"] for name, one in seen if name == "progress")
-    job = served.job(id)
-    assert job["state"] == "done", job["error"]
-    assert job["result"]["columns"] == ["income", "hours_per_week"]
-    names = [one["name"] for one in served.client.get(f"/api/v1/jobs/{id}/files").json()]
-    assert names == ["README.md", "audit.json", "certificate.json", "data.csv", "report.html"]
-    archive = zipfile.ZipFile(io.BytesIO(served.client.get(f"/api/v1/jobs/{id}/zip").content))
-    assert archive.testzip() is None
-    assert [name.rpartition("/")[2] for name in archive.namelist()] == names
-    released = served.client.get(f"/api/v1/jobs/{id}/files/data.csv")
-    assert released.content == archive.read(archive.namelist()[3])
-    report = served.client.get(f"/api/v1/jobs/{id}/report")
-    assert "sandbox" in report.headers["content-security-policy"]
-    # No file of the bundle can be had: not the key, nor the list of rows.
-    key = (served.service.folder.bundle(id) / "key").read_bytes()
-    for name in ("key", "bundle", "worker.log", "..%2fprivate%2fbundle%2fkey"):
-        answer = served.client.get(f"/api/v1/jobs/{id}/files/{name}")
-        assert answer.status_code == 404
-        assert key not in answer.content
-    assert served.client.get("/api/v1/bundles").json()[0]["id"] == id
-    sent = served.client.post(
-        f"/api/v1/bundles/{id}/transform?to=arrow",
-        content=data,
-        headers={"Content-Type": "text/csv"},
-    )
-    assert sent.status_code == 200, sent.text
-    made = pa.ipc.open_stream(sent.content).read_all()
-    assert made.num_rows == 200
-    assert made.column_names == ["income", "hours_per_week"]
-    assert len(served.client.get("/api/v1/datasets").json()) == 1  # the records are gone
-    assert len(served.client.get("/api/v1/jobs").json()) == 1

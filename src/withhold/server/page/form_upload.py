@@ -11,7 +11,8 @@ from python_multipart.exceptions import MultipartParseError
 
 from withhold.server.problems import Problem
 
-_MOST_HEADERS = 16_384  # bytes before the file
+_MOST_HEADERS = 16_384  # bytes of a header of a part
+_MOST_BEFORE = 2**20  # bytes before the file
 
 
 class FormFile:
@@ -47,9 +48,9 @@ class FormFile:
         while self.name is None:
             chunk = await anext(self._body, b"")
             size += len(chunk)
-            if not chunk or (size > _MOST_HEADERS and self.name is None and size > 2**20):
-                raise Problem(422, "the form has no file")
             self._feed(chunk)
+            if not chunk or (self.name is None and size > _MOST_BEFORE):
+                raise Problem(422, "the form has no file")
         return self.name
 
     async def chunks(self) -> AsyncIterator[bytes]:
