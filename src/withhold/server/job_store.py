@@ -112,9 +112,16 @@ class JobStore:
         )
         return _job(rows[0]) if rows else None
 
-    def requeue(self, id: str) -> bool:
-        """Queue a running job again whose worker vanished."""
-        return self._move(id, "running", "queued")
+    def requeue(self, id: str, *, stopped: bool = False) -> bool:
+        """Queue a running job again whose worker vanished, or was stopped: that is no attempt."""
+        return bool(
+            self.database.change(
+                "UPDATE jobs SET state = 'queued', attempts = attempts - ?"
+                " WHERE id = ? AND state = 'running'",
+                int(stopped),
+                id,
+            )
+        )
 
     def run_by(self, id: str, pid: int) -> bool:
         """Note the worker of a running job; False if the job is not running any more."""
@@ -200,13 +207,6 @@ class JobStore:
         """How many jobs there are of each kind and state."""
         rows = self.database.rows("SELECT kind, state, count(*) FROM jobs GROUP BY kind, state")
         return {(row[0], row[1]): row[2] for row in rows}
-
-    def _move(self, id: str, before: State, after: State) -> bool:
-        return bool(
-            self.database.change(
-                "UPDATE jobs SET state = ? WHERE id = ? AND state = ?", after, id, before
-            )
-        )
 
 
 def _job(row: sqlite3.Row) -> Job:

@@ -94,7 +94,7 @@ class Supervisor:
                 if job is not None:
                     self._stop(job)
                 self._own.pop(id).wait()
-                if self.jobs.requeue(id):
+                if self.jobs.requeue(id, stopped=True):
                     self.log.event("job_requeued", job=id)
 
     def _start(self, job: Job) -> None:
