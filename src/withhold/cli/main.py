@@ -26,6 +26,7 @@ from withhold.cli.fit import fit
 from withhold.cli.help import GroupedCommand
 from withhold.cli.inspect import inspect
 from withhold.cli.release import release
+from withhold.cli.serve import serve
 from withhold.cli.transform import transform
 from withhold.core.errors import UserError
 from withhold.core.terminal import printable, wrapped
@@ -59,7 +60,7 @@ def _main(
 
 
 _COMMANDS = (
-    demo, inspect, release, compare, extract, fit, transform, certify, audit, export, bench
+    demo, inspect, release, compare, extract, fit, transform, certify, audit, export, serve, bench
 )  # fmt: skip
 for _command in _COMMANDS:
     app.command(cls=GroupedCommand)(_command)

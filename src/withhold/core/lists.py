@@ -41,6 +41,17 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in (rows[0] if rows else []) if name.strip()]
 
 
+def as_names(names: Iterable[str]) -> str:
+    """Names as text from which `split_names` makes the same names.
+
+    >>> as_names(["age", "sex, as told"])
+    'age,"sex, as told"'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
 def as_cell(text: str) -> str:
     """Text as a cell that no spreadsheet runs.
 
