@@ -39,7 +39,7 @@ def test_ours(path: Path) -> None:
         method, config = row_method(recipe, row), row_config(recipe, row)
         read_config(method, config)
         if method not in method_names("features"):
-            assert recipe.kind in ("media", "pixels")
+            assert recipe.kind in ("media", "pixels", "clips")
         assert set(row.paper) <= set(recipe.measure)
         if row.suppress and recipe.kind == "certified":  # measures a row's own roles besides
             Roles.of(row.suppress, row.preserve)
