@@ -186,8 +186,7 @@ def _compare(place: JobPlace, asked: CompareJob, progress: Progress) -> dict[str
         ),
         progress,
     )
-    text = json.dumps(finite(budgets(found))).encode()
-    write_bytes(place.private / BUDGETS, text)
+    write_bytes(place.private / BUDGETS, json.dumps(finite(budgets(found))).encode())
     _publish(place, [path for path in work.iterdir() if path.name != ROWS])
     return found.to_dict()
 
@@ -296,7 +295,5 @@ def finite(value: Any) -> Any:
 
 
 def _reading(asked: Reading) -> DataOptions:
-    features = {} if asked.features is None else {"features": asked.features}
-    return DataOptions(
-        **features, group=asked.group, exclude=tuple(asked.exclude), delimiter=asked.delimiter
-    )
+    given = asked.model_dump(exclude=set() if asked.features else {"features"})
+    return DataOptions.model_validate(given)
