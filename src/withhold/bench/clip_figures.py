@@ -103,7 +103,7 @@ def by_video(
     _, first, where = np.unique(video, return_index=True, return_inverse=True)
     total = np.zeros((len(first), scores.shape[1]), np.float32)
     np.add.at(total, where, scores)
-    return total / np.bincount(where)[:, None], truth.rows(first)
+    return total / np.bincount(where).astype(np.float32)[:, None], truth.rows(first)
 
 
 def guessing(target: Target) -> float:

@@ -70,7 +70,7 @@ class ClipCase:
             theirs = None if theirs is None else theirs.with_classes(how.novel, seen=False)
         sets = {OURS: ours} | ({} if theirs is None else {PRIVATE: theirs})
         where = OURS if theirs is None else PRIVATE
-        wanted = {how.action: (OURS, (how.action,))}
+        wanted: dict[str, tuple[str, tuple[str, ...]]] = {how.action: (OURS, (how.action,))}
         wanted |= {g: (where, names) for g, names in attacked(recipe).items()}
         targets = {
             name: Target.made(of, sets[of], sets[of].truth(name, names), how.video)
@@ -111,9 +111,9 @@ def run_clips(recipe: Recipe, output: Path, *, progress: Progress) -> ClipResult
     ]
     found: dict[str, dict[int, ClipFigures]] = {row.label: {} for row in recipe.rows}
     with progress.stage("fits and targets", work(tasks)) as stage:
-        for i, result in run_all(_measured, tasks, workers=None, stage=stage):
+        for i, figures in run_all(_measured, tasks, workers=None, stage=stage):
             _, row, _, _, seed, _, _ = tasks[i][1]
-            found[row.label][seed] = result
+            found[row.label][seed] = figures
     rows = tuple(
         ClipRow(row.label, row_method(recipe, row), tuple(found[row.label][s] for s in how.seeds))
         for row in recipe.rows

@@ -74,6 +74,7 @@ class ReplaceForm(OnnxForm[ReplaceModifier]):
 def _unet(graph: Graph, network: Any, x: str, noise: str, label: str | None) -> str:
     """The forward pass of `UNet`."""
     assert isinstance(network, UNet)
+    assert network.noise is not None  # gap and replace take noise
     side = network.bottom_side
     beside = []
     h = _block(graph, network.down[0], x)
