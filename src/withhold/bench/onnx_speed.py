@@ -87,9 +87,9 @@ class OnnxSpeed(BenchResult):
         """What the columns show."""
         return (
             "Records a second; ratio: onnxruntime over torch, in one run, on all cores. torch"
-            " computes as transform does: features in fixed blocks, images one at a time. Draws are given to"
-            " both. difference: the largest between the outputs (aim: at most 1e-5; for codes that"
-            " of their probabilities)."
+            " computes as transform does: features in fixed blocks, images one at a time. Draws are"
+            " given to both. difference: the largest between the outputs (aim: at most 1e-5; for"
+            " codes that of their probabilities)."
         )
 
 
