@@ -27,7 +27,7 @@ def test_a_verified_plan_in_plain_words() -> None:
     short = first_screen(render(samples.exact_release()))
     assert (
         "Proved: whoever sees one row, and does not know the draws, names it for at most 1.7 % of"
-        " these records: as often as by guessing." in short
+        " all these records: as often as by guessing." in short
     )
 
 

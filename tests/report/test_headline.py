@@ -68,9 +68,9 @@ def test_found_and_proved_are_about_single_records_and_rounded_alike() -> None:
     told = first_screen(page)
     assert (
         "Nobody we tried could tell the speaker from this release better than by guessing (1.9 %"
-        " right; guessing 1.7 %). Proved: no attacker names it for more than 2.1 % of these"
-        " records. No attacker names it for more than 3.1 % of later records like these"
-        " (confidence 95 %)." in told
+        " of the test records right; guessing 1.7 %). Proved: no attacker names it for more than"
+        " 2.1 % of these records. No attacker names it for more than 3.1 % of later records like"
+        " these (confidence 95 %)." in told
     )
     assert "Useful for digit (95.0 % right; 99.7 % from the original)" in told
     assert "does not have the original records, each record is released once, and the key" in told

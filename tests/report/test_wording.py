@@ -41,7 +41,7 @@ def test_not_distinguishable_from_the_floor() -> None:
     told = said(samples.at_floor())
     assert (
         "Nobody we tried could tell the speaker from this release better than by guessing"
-        " (5.1 % right; guessing 5.0 %)." in told
+        " (5.1 % of the test records right; guessing 5.0 %)." in told
     )
     assert "Useful for accent (93.0 % right; 99.0 % from the original)" in told
     assert "guessing from what is preserved gets 5 of 100" in told

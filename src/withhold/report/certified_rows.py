@@ -105,7 +105,7 @@ def rows_in_short(found: Certified | CertifiedRows) -> Markup:
     one, floor = found.plan.one, found.release.floor
     return Markup(
         "Proved: whoever sees one row, and does not know the draws, names it for at most {} of"
-        " these records{}."
+        " all these records{}."
     ).format(bold(plan_percent(one, floor)), as_often(one, floor))
 
 

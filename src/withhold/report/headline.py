@@ -58,7 +58,7 @@ def headline(evidence: Evidence) -> Headline:
     a = evidence.suppressed[names[0]]
     says = Markup(
         "Nobody we tried could tell the {} from this release better than by guessing"
-        " ({} right; guessing {})."
+        " ({} of the test records right; guessing {})."
     ).format(_em(names[0]), percent(a.best.accuracy), percent(a.floor))
     return Headline(says, "floor", proved(a), _terms(evidence))
 
