@@ -59,5 +59,4 @@ def test_the_commands_of_the_docs(tmp_path: Path) -> None:
         assert key.stat().st_mode & 0o777 == 0o600
         assert key.read_bytes().strip() not in archive.fp.getvalue()  # type: ignore[union-attr]
     finally:
-        server.process.kill()
-        server.close()
+        server.stop()  # with its workers
