@@ -71,5 +71,4 @@ def test_from_drop_to_download(tmp_path: Path) -> None:
             assert asked == {server.address.split("/")[2]}
             browser.close()
     finally:
-        server.process.kill()
-        server.close()
+        server.stop()  # with its workers

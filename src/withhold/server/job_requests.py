@@ -16,7 +16,11 @@ Id = Annotated[str, StringConstraints(pattern=ID)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f]+$")]
 Names = Annotated[list[Name], Field(max_length=500)]
 Setting = bool | int | float | Annotated[str, StringConstraints(max_length=300)] | None
-Settings = Annotated[dict[Name, Setting | dict[Name, Setting]], Field(max_length=100)]
+# JSON Schema says of keys only their pattern, so that it holds their length too.
+_Key = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]{1,300}$")]
+_ONLY = Field(max_length=100, json_schema_extra={"additionalProperties": False})
+_Inner = Annotated[dict[_Key, Setting], _ONLY]
+Settings = Annotated[dict[_Key, Setting | _Inner], _ONLY]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 OutputFormat = Literal["csv", "jsonl", "parquet", "arrow"]
 

@@ -10,7 +10,7 @@ from withhold.methods.features.codebook.budget import Limit
 from withhold.report.compare_page import charts, table_rows
 from withhold.report.compare_wording import headline as compare_headline
 from withhold.report.compare_wording import leak_sentences
-from withhold.report.headline import alarms, headline
+from withhold.report.headline import alarms, headline, proved
 
 POINTS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 50)  # budgets of the slider, above the floor
 
@@ -21,7 +21,12 @@ def audit_words(evidence: Evidence) -> dict[str, Any]:
     return {
         "says": said.says.striptags(),
         "tone": said.tone,
-        "proved": None if said.proved is None else said.proved.striptags(),
+        # Of every hidden attribute: the headline leaves out the proof where an alarm comes first.
+        "proofs": [
+            [name, text.striptags()]
+            for name, a in evidence.suppressed.items()
+            if (text := proved(a)) is not None
+        ],
         "terms": [[name, text.striptags()] for name, text in said.terms],
         "alarms": [one.striptags() for one in alarms(evidence)],
         "attributes": {
