@@ -122,7 +122,7 @@ def test_an_empty_or_unknown_file_is_refused(idle: Served) -> None:
     assert list((idle.service.folder.root / "uploads").iterdir()) == []
 
 
-@pytest.mark.parametrize("id", [new_id(), "..", "%2e%2e%2f", "A" * 32, "0" * 31, "0" * 33])
+@pytest.mark.parametrize("id", ["5a" * 16, "..", "%2e%2e%2f", "A" * 32, "0" * 31, "0" * 33])
 @pytest.mark.parametrize(
     "path", ["datasets/{}", "jobs/{}", "bundles/{}", "jobs/{}/files/key", "jobs/{}/events"]
 )
