@@ -14,7 +14,7 @@ from populations import best, codes, group_table, leaky_population, record_table
 from withhold.bench import find_recipe, run_recipe, soundness
 from withhold.bench.plan_worlds import PLAN_KINDS
 from withhold.bench.population import (
-    People,
+    PeoplePopulation,
     Population,
     draw_people,
     draw_population,
@@ -42,7 +42,7 @@ def test_a_large_sample_is_the_population() -> None:
 
 def test_a_group_weighs_one() -> None:
     inside = np.array([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
-    people = People(np.array([0.5, 0.5]), inside, np.eye(2))
+    people = PeoplePopulation(np.array([0.5, 0.5]), inside, np.eye(2))
     table = group_table(people, 10, np.random.default_rng(0))
     np.testing.assert_allclose(table.sum(), 10)
     np.testing.assert_allclose(table, np.round(table))  # each is of one kind, whatever its size
