@@ -126,7 +126,7 @@ class EngineSpeed(BenchResult):
 def run_engine_speed(recipe: Recipe, output: Path, *, progress: Progress) -> EngineSpeed:
     """Release the same records on every engine of the recipe."""
     need_proc("smaps_rollup")
-    sizes = EngineSizes(**recipe.config)
+    sizes = EngineSizes(**recipe.data_settings)
     data, sample, bundle = (output / n for n in ("records.parquet", "fitted.parquet", "bundle"))
     try:
         write_records(data, sizes.records, sizes.features, progress=progress)

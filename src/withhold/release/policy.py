@@ -196,9 +196,16 @@ def _told_apart(table: pa.Table, columns: Sequence[str]) -> float:
     there = [c for c in columns if c in table.column_names]
     if not there or not table.num_rows:
         return 0.0
-    joint = np.stack([encode_any(table[c]) for c in there], axis=1)
+    joint = np.stack([encode_any(_flat(table[c])) for c in there], axis=1)
     counts = np.unique(joint, axis=0, return_counts=True)[1]
     return float((counts == 1).sum() / table.num_rows)
+
+
+def _flat(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Lists and structs as text: Arrow cannot number them."""
+    if not pa.types.is_nested(column.type):
+        return column
+    return pa.chunked_array([[repr(value) for value in column.to_pylist()]], pa.string())
 
 
 def labels_of(

@@ -18,6 +18,7 @@ from withhold.core.keyed import keyed_normal
 from withhold.methods.features.baselines.identity import IdentityModifier
 from withhold.methods.features.baselines.leace import LeaceModifier
 from withhold.methods.features.baselines.noise import NoiseModifier
+from withhold.methods.features.latent_adapter.modifier import LatentAdapterModifier
 from withhold.methods.features.mass.modifier import MassModifier
 from withhold.methods.features.mass_it.modifier import MassItModifier
 from withhold.methods.modifier import FeatureModifier, FloatArray, Labels
@@ -68,6 +69,21 @@ class MassForm(FeatureForm):
         x = graph.input("x", np.float32, modifier.dimension)
         z = enter(graph, x, modifier.space)
         moved = graph.node("Add", z, unit(graph, sequence(graph, z, modifier.network)))
+        _release(graph, leave(graph, unit(graph, moved), modifier.space), x, modifier.dimension)
+
+
+@onnx_form
+class LatentAdapterForm(FeatureForm):
+    """n(x + MLP(x)) between `enter` and `leave` of a space."""
+
+    modifier_type = LatentAdapterModifier
+
+    def graph(self, modifier: FeatureModifier, graph: Graph) -> None:
+        """One network."""
+        assert isinstance(modifier, LatentAdapterModifier)
+        x = graph.input("x", np.float32, modifier.dimension)
+        z = enter(graph, x, modifier.space)
+        moved = graph.node("Add", z, sequence(graph, z, modifier.network))
         _release(graph, leave(graph, unit(graph, moved), modifier.space), x, modifier.dimension)
 
 
