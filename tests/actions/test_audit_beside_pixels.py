@@ -70,6 +70,7 @@ def checkerboard(side: int = SIDE) -> np.ndarray:
     return ((places[:, None] + places) % 2 * 2 - 1)[..., None]
 
 
+@pytest.mark.slow
 def test_a_release_without_the_class_is_at_the_floor() -> None:
     found, read = audited(smooth())
     assert found.attributes["way"].status == "floor"
@@ -206,6 +207,7 @@ def test_sizes_in_memory_are_attacked() -> None:
     assert column.column == "(width)"
 
 
+@pytest.mark.slow
 def test_contents_that_may_belong_to_other_names_prove_nothing() -> None:
     """The same names in the same order on both sides, but each has the image of another record."""
     faces = original()

@@ -96,6 +96,7 @@ def test_motion_is_found_where_frames_and_features_say_nothing() -> None:
     assert found.attributes["way"].informed.accuracy > 0.85
 
 
+@pytest.mark.slow
 def test_a_full_audit_starts_from_models_of_the_originals_and_reverses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -91,6 +91,7 @@ def test_features_that_say_nothing_do_not_hide_what_pixels_say(made: Dataset) ->
     assert without.attributes["way"].informed.accuracy < 0.65
 
 
+@pytest.mark.slow
 def test_a_full_audit_starts_from_models_of_the_originals_and_reverses(
     made: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import pandas as pd
 import withhold as wh
 
 
+@pytest.mark.slow
 def test_the_audit_of_a_table_in_memory_states_what_its_certificate_proves() -> None:
     rng = np.random.default_rng(0)
     n = 500

@@ -71,6 +71,7 @@ def given(place: Path) -> Given:
     return release_given(request(place, fail_if=("two > floor+8",)))
 
 
+@pytest.mark.slow
 def test_the_certificate_is_exact_and_counted_on_all_rows(given: Given) -> None:
     claim = given.certificate.attributes["two"].release
     assert claim is not None
@@ -157,6 +158,7 @@ def test_another_original_is_refused(given: Given, place: Path, tmp_path: Path) 
         both(tmp_path, given)
 
 
+@pytest.mark.slow
 def test_a_changed_label_contradicts_the_certificate(given: Given, place: Path) -> None:
     whole = both(place, given)
     codes = whole.original.attribute("two").codes
@@ -207,6 +209,7 @@ def test_small_files_are_read_as_before(place: Path, monkeypatch: pytest.MonkeyP
     assert DataOptions().is_large(place / "many.parquet")
 
 
+@pytest.mark.slow
 def test_an_audit_of_the_files_attacks_the_same_sample(
     given: Given, place: Path, tmp_path: Path
 ) -> None:

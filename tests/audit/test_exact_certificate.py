@@ -66,6 +66,7 @@ def edited(certificate, name="secret", **changes):
     return ReleaseCertificate.from_dict(found)
 
 
+@pytest.mark.slow
 def test_it_says_nothing_of_later_records_and_is_shown(data, release, tmp_path):
     honest = release.certificate
     assert honest.attributes["secret"].later is None
@@ -158,6 +159,7 @@ def of_table(original, released, certificate, **more):
     return evaluated(before, after, "sex", **options)
 
 
+@pytest.mark.slow
 def test_a_table_needs_the_key(table):
     original, _, file, beside = table
     found = of_table(original, file, beside)
@@ -174,6 +176,7 @@ def test_a_table_needs_the_key(table):
         of_table(original, file, edited(beside, "sex", one=0.99), key=KEY)
 
 
+@pytest.mark.slow
 def test_a_table_in_memory_is_not_tied_to_its_certificate(table):
     original, released, _, _ = table
     found = of_table(original, released, released.certificate, key=KEY)

@@ -149,6 +149,7 @@ def test_a_column_of_rows_without_a_label_is_not_called_attacked(tmp_path):
     assert found["age"].attacked
 
 
+@pytest.mark.slow
 def test_without_a_leak_nobody_cries_wolf(tmp_path):
     readable = [audited(harmless(600, seed=s), tmp_path).attributes["label"] for s in range(4)]
     assert sum(a.readable for a in readable) <= 1

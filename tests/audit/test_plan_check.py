@@ -66,6 +66,7 @@ def checked(plan, s, u, drawn, of, *, told=True):
     check_plan(plan, attribute, drawn, floor=floor, of=of, told=known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("even", [True, False])
 def test_honest_figures_pass_in_200_worlds(even):
     for seed in range(200):

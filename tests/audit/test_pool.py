@@ -33,6 +33,7 @@ def test_the_long_ones_first():
     assert [i for i, _ in run(str, tasks, workers=1)] == [1, 2, 0]
 
 
+@pytest.mark.slow
 def test_small_work_stays_here_and_large_work_does_not(monkeypatch):
     tasks = [(1.0, n) for n in range(3)]
     # A function of its own: workers do not know the modules of tests.
@@ -60,6 +61,7 @@ def test_work_is_what_the_stage_will_be_told():
     assert work([(0.01, None), (2.4, None), (3.6, None)]) == 1 + 2 + 4
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
 def test_workers_do_not_outlive_whoever_started_them(tmp_path):
     """A killed audit must not leave processes, nor the data in their memory, behind."""

@@ -50,6 +50,7 @@ def shuffled_and_inverted(images):
     return (255 - images.reshape(n, 3, -1)[:, :, order]).reshape(images.shape)
 
 
+@pytest.mark.slow
 def test_an_invertible_change_is_undone_and_the_model_of_the_originals_reads_it():
     images, upright = bars(N)
     images = channels_first(images)
@@ -74,6 +75,7 @@ def test_an_invertible_change_is_undone_and_the_model_of_the_originals_reads_it(
     assert accuracy(reading().test, truth)[0] > plain - 0.05
 
 
+@pytest.mark.slow
 def test_a_local_change_is_undone_by_the_network():
     """Colours inverted and exchanged where it is bright: no linear map does that."""
     images = channels_first(bars(N)[0])

@@ -162,6 +162,7 @@ def test_records_of_one_video_are_averaged() -> None:
     assert reading(merged, said).accuracy == 1.0
 
 
+@pytest.mark.slow
 def test_a_planted_leak_is_read_by_every_architecture() -> None:
     """A class that shows as brightness, in clips of few pixels."""
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ SMALL = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_all_updates_are_timed_against_adversarial(tmp_path: Path) -> None:
     result = measure_clip_speed(tmp_path, progress=Silent(), cases=(SMALL,), turns=1)
     assert [t.update for t in result.timed] == ["adversarial", *UPDATES]

@@ -86,6 +86,7 @@ def test_settings_are_valid_and_attackers_were_not_in_training(name: str) -> Non
             assert method == "identity" or method not in method_names("features")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_sets_of_the_papers_recipes_are_divided_as_they_say(
     name: str, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,7 @@ from withhold.bench import elimination_remedies, find_recipe, run_recipe
 from withhold.core.progress import Silent
 
 
+@pytest.mark.slow
 def test_what_it_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = {"solver": "barycentre", "use_labels": True}
     monkeypatch.setattr(elimination_remedies, "WORLDS", ((2, 400),))

@@ -24,6 +24,7 @@ rows:
 """
 
 
+@pytest.mark.slow
 def test_settings_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WITHHOLD_DATA", str(make_media(tmp_path / "data")))
     monkeypatch.setattr(equal_proof, "SEEDS", (0, 1))

@@ -56,6 +56,7 @@ def _recipe(tmp_path: Path, text: str) -> Recipe:
     return find_recipe(str(tmp_path / "made.yaml"))
 
 
+@pytest.mark.slow
 def test_methods_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WITHHOLD_DATA", str(make_media(tmp_path / "data")))
     monkeypatch.setattr(exact_releases, "SEEDS", (0, 1))

@@ -72,6 +72,7 @@ def test_draws_follow_the_plan(kind: str) -> None:
     assert rates.mean() == pytest.approx(best_of_one(plan.w, plan.s), abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(PLAN_KINDS))
 def test_claims_hold_and_say_something(kind: str) -> None:
     judged = [j for seed in range(3) for j in judge_plan(kind, np.random.default_rng(seed))]

@@ -15,6 +15,7 @@ def _alarm(seed: int) -> bool:
     return seed == 1
 
 
+@pytest.mark.slow
 def test_what_it_writes_and_that_it_goes_on(tmp_path: Path, monkeypatch, capsys):
     small = {"extra_column": partial(LEAKY["extra_column"], 800)}
     monkeypatch.setattr(release_leaks, "LEAKY", small)

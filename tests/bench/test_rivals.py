@@ -38,17 +38,20 @@ def test_names() -> None:
     assert list(RIVALS)[2:] == [f"ART {model}" for model in ART_MODELS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_reads_a_linear_leak(name: str, classes: int) -> None:
     world = many_classes(1200, 4, classes, separation=4.0)
     assert accuracy(name, world) == pytest.approx(world.bayes["label"], abs=0.06)
 
 
+@pytest.mark.slow
 def test_reads_nothing_where_nothing_is(name: str) -> None:
     # 240 test records: 0.13 is four deviations.
     assert accuracy(name, no_leak(1200, 4, 2)) == pytest.approx(0.5, abs=0.13)
 
 
+@pytest.mark.slow
 def test_a_linear_one_does_not_read_xor(name: str) -> None:
     found = accuracy(name, xor(2000, 4, separation=2.5))
     if name in ("logistic probe", "ART lr"):
@@ -57,6 +60,7 @@ def test_a_linear_one_does_not_read_xor(name: str) -> None:
         assert found > 0.85
 
 
+@pytest.mark.slow
 def test_codes_may_have_gaps_and_features_any_scale(name: str) -> None:
     data = of_world(full_leak(600, 4, 3))
     train, test = data.part("train", "val"), data.part("test")

@@ -73,6 +73,7 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: TableCase) -> 
     return find_recipe(str(tmp_path / "made.yaml"))
 
 
+@pytest.mark.slow
 def test_tools_side_by_side(
     recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -290,6 +290,7 @@ def refusal(call: Callable[[], Any]) -> str:
     return ""
 
 
+@pytest.mark.slow
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -224,6 +224,7 @@ def test_preserved_labels_that_are_absent_are_named() -> None:
     assert tally.unknown == {"accent"}
 
 
+@pytest.mark.slow
 def test_people_are_counted_for_each_label_too() -> None:
     """Every person has a code of its own: 20 rows of one say who it is, and so the label."""
     rng = np.random.default_rng(0)

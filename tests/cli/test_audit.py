@@ -171,6 +171,7 @@ def coded(place: Path, cli: Run) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_a_certificate_of_a_bundle_or_of_a_file(coded: Path, cli: Run) -> None:
     audit = ("audit", "data.parquet", "r.parquet", *CODED, "--json", "-q")
     told = {"codes": 0.95, "codes/certificate.json": 0.95, "c.json": 0.9}
@@ -186,6 +187,7 @@ def test_a_certificate_of_a_bundle_or_of_a_file(coded: Path, cli: Run) -> None:
     assert cli(*audit).json["attributes"]["secret"]["certificate"] is None
 
 
+@pytest.mark.slow
 def test_a_certificate_from_yaml_is_told_and_gated(coded: Path, cli: Run) -> None:
     Path("audit.yaml").write_text("certificate: codes\nfail_if: secret@certificate>99\n")
     audit = ("audit", "data.parquet", "r.parquet", *CODED)
@@ -304,6 +306,7 @@ def _noise(x: pd.Series) -> np.ndarray:
     return np.random.default_rng(0).standard_normal((len(x), len(x.iloc[0]))).astype(np.float32)
 
 
+@pytest.mark.slow
 def test_the_certificate_of_a_release_is_recounted_and_its_signature_checked(
     place: Path, cli: Run
 ) -> None:

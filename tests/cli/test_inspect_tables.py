@@ -86,6 +86,7 @@ def test_a_folder_and_a_table_no_release_takes(here: Path, cli: Run) -> None:
     assert "does not parse as dates" in cli("inspect", "bad.csv", "--suppress", "sex", "-q").mistake
 
 
+@pytest.mark.slow
 def test_fit_takes_a_table_and_transform_releases_it(here: Path, cli: Run) -> None:
     settings = ("--set", "codes=8", "--set", "scores=metric")
     ran = cli(

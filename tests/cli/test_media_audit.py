@@ -68,6 +68,7 @@ def test_of_folders(spot: Path, cli: Run) -> None:
     assert min(figures("audit").values()) > 0.9
 
 
+@pytest.mark.slow
 def test_of_a_release_of_ours(spot: Path, cli: Run) -> None:
     """Its files are numbered in a secret order: in that order, nothing can be read from it."""
     fit = ("fit", "faces", *PATTERN, "--method", "blur", "--preset", "adience-weak")
@@ -100,6 +101,7 @@ def test_mistakes_cost_no_extraction(spot: Path, cli: Run) -> None:
     assert snapshot(spot) == before
 
 
+@pytest.mark.slow
 def test_the_list_of_another_release_or_original_is_refused(spot: Path, cli: Run) -> None:
     """Every record would be paired with a stranger, and any release would look private."""
     how = ("--extractor", "pixels", "--set", "side=8", "--suppress", "person", "--quick", "-q")
@@ -126,6 +128,7 @@ def test_the_list_of_another_release_or_original_is_refused(spot: Path, cli: Run
     assert "does not say that out.npz was made from other.npz" in told
 
 
+@pytest.mark.slow
 def test_names_from_the_private_list_did_not_leave(spot: Path, cli: Run) -> None:
     """Black pictures tell nothing, whatever their files were called."""
     from PIL import Image

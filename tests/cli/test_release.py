@@ -70,6 +70,7 @@ def ground(
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_gate_that_fails_ends_with_code_3_and_the_card_says_so(
     made: tuple[Path, int, list[object]],
 ) -> None:

@@ -105,6 +105,7 @@ def test_sizes_are_said(shelf: Path, cli: Run) -> None:
     assert f"{both / 240:,.1f} bytes per record" in ran.out
 
 
+@pytest.mark.slow
 def test_a_sample_is_finite_and_spreads_about_the_codes(shelf: Path, cli: Run) -> None:
     for name, shape in (("full.parquet", "code"), ("r.parquet", "sample"), ("s.parquet", "sample")):
         assert cli("transform", "book", "data.parquet", "-o", name, "--as", shape, "-q").code == 0
@@ -150,6 +151,7 @@ def test_a_column_that_is_called_code_already(shelf: Path, cli: Run) -> None:
     assert pq.read_table("r.parquet")["code"].type == pa.uint16()
 
 
+@pytest.mark.slow
 def test_features_that_are_called_code(shelf: Path, cli: Run) -> None:
     table = pq.read_table("data.parquet")
     names = ["code" if n == "x" else n for n in table.column_names]
@@ -182,6 +184,7 @@ def test_data_without_the_label_is_refused_by_its_name(shelf: Path, cli: Run) ->
     assert "r.parquet" not in snapshot(shelf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [17, 3000, 5003])
 @pytest.mark.parametrize("value", [None, "new"])
 def test_a_record_without_a_known_class_is_refused_by_its_row(

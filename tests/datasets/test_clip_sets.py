@@ -292,6 +292,7 @@ class TestWritten:
             starts[item.labels["file"]] += 1
         assert {*starts.values()} == {3}
 
+    @pytest.mark.slow
     def test_the_sets_of_mass_share_their_train_part(
         self, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

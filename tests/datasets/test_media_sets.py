@@ -49,6 +49,7 @@ LABELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(MEDIA))
 def test_every_set_opens_with_its_labels_a_number_and_a_split(
     data: Path, tmp_path: Path, name: str

@@ -116,6 +116,7 @@ def config() -> dict[str, object]:
     return {"codes": 16, "scores": "metric"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_release_has_the_topic_and_not_the_words(config: dict[str, object], seed: int) -> None:
     table, topic = _table()
@@ -137,6 +138,7 @@ def test_the_release_has_the_topic_and_not_the_words(config: dict[str, object], 
     assert claim.stated <= claim.floor + 0.005
 
 
+@pytest.mark.slow
 def test_no_vector_is_near_the_vector_of_one_person_with_a_rare_word(
     config: dict[str, object],
 ) -> None:
@@ -151,6 +153,7 @@ def test_no_vector_is_near_the_vector_of_one_person_with_a_rare_word(
     assert x[:, place].max() <= max(usual.max(), 0.5)
 
 
+@pytest.mark.slow
 def test_vectors_are_written_and_read_again(config: dict[str, object], tmp_path: Path) -> None:
     pq.write_table(_table()[0], tmp_path / "t.parquet")
     made = wh.release(tmp_path / "t.parquet", suppress="sex", text="minilm", config=config)

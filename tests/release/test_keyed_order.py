@@ -188,6 +188,7 @@ def test_a_list_in_parquet_knows_its_release(tmp_path: Path) -> None:
             check_release(tmp_path / "r.rows.parquet", other, named=named)
 
 
+@pytest.mark.slow
 def test_files_of_an_older_release_are_removed(
     data: Dataset, bundle: Bundle, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_every_sort_of_column(data: Dataset, bundle: Bundle) -> None:
     assert [c.column for c in found.columns] == data.schema.names
 
 
+@pytest.mark.slow
 def test_every_door_leaves_out_the_same(
     data: Dataset, bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,6 +125,7 @@ def test_kept_columns_that_tell_rows_apart_are_a_warning(data: Dataset, bundle: 
     assert "the order of the rows" in str(coarse.whose_row(same_order=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gender", "sex"])
 def test_suppressed_columns_and_their_copies_stay_with_keep_labels_alone(
     data: Dataset, bundle: Bundle, name: str
@@ -215,6 +217,7 @@ def test_a_bundle_remembers_what_was_measured(
     assert load_bundle(tmp_path / "b").input["harmless"] == bundle.input["harmless"]
 
 
+@pytest.mark.slow
 def test_null_columns_leave(data: Dataset, bundle: Bundle) -> None:
     """Six columns at a level of 0.1 % each, and all together: hardly ever is one left out."""
     rng = np.random.default_rng(4)
@@ -400,6 +403,7 @@ def test_the_split_of_the_fit_does_not_leave(plain: Dataset, bundle: Bundle) -> 
     assert bundle.release(split, keep=["split"]).kept_by_name == ("split",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "column",
     [

@@ -29,6 +29,7 @@ def _table(n: int = 400) -> pa.Table:
     )
 
 
+@pytest.mark.slow
 def test_a_persons_own_words_do_not_leave_even_if_they_tell_nothing() -> None:
     made = wh.release(_table(), suppress="sex", config=QUICK)
     assert made.table.column_names == ["job", "age"]

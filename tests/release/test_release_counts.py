@@ -42,6 +42,7 @@ def test_tallies_of_parts_make_the_tally_of_all(people: bool) -> None:
     assert merged.unknown == {"u"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [0, 10**6])
 def test_sums_of_a_plan_are_the_same_from_parts(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_tally, "_KEPT", kept)

@@ -43,6 +43,7 @@ def events(served: Served, id: str) -> list[tuple[str, dict[str, object]]]:
     return found
 
 
+@pytest.mark.slow
 def test_inspect_runs_once_and_is_answered_from_the_database(serve: Serve) -> None:
     served = serve()
     dataset = served.upload(people(120))

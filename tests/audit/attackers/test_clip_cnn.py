@@ -66,6 +66,7 @@ def test_frames_show_what_frames_show():
     assert read(clips, labelled(up, 150), replace(FRAMES, images=3_000)) > 0.95
 
 
+@pytest.mark.slow
 def test_motion_is_read_by_those_that_see_the_order_and_by_no_others():
     clips, right = drifting(200)
     data = labelled(right, 200)

@@ -236,6 +236,7 @@ def motion_energy(clips: Array) -> Array:
     return np.concatenate([*shares, np.log(whole[:, 1:] / whole[:, :1])], axis=1)
 
 
+@pytest.mark.slow
 def test_motion_tells_the_action_and_a_frame_does_not() -> None:
     """Chance is 1/8. Four deviations of the accuracy of a guess on 200 clips are 9 points."""
     data = moving_figures(1000, seed=1)

@@ -69,6 +69,7 @@ def test_an_odd_size_stays(suffix: str) -> None:
     assert np.abs(back.astype(int) - picture).mean() < 3
 
 
+@pytest.mark.slow
 def test_the_bytes_do_not_depend_on_where_the_pixels_lie_in_memory() -> None:
     rng = np.random.default_rng(0)
     made: dict[tuple[str, int], set[bytes]] = {}

@@ -296,6 +296,7 @@ def suppressed(**config: Any) -> dict[str, float]:
         return {name: informed(modifier, data, name) for name in ("secret", "useful")}
 
 
+@pytest.mark.slow
 def test_a_retrained_attacker_reads_little_and_the_useful_stays() -> None:
     found = suppressed()
     assert found["secret"] < 0.68

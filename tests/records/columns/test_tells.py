@@ -139,6 +139,7 @@ def test_a_column_that_tells_nothing_is_called_harmless(
     assert alarms <= 1
 
 
+@pytest.mark.slow
 def test_few_valued_null_columns_alarm_no_more_often_than_the_level_says() -> None:
     """1,000 columns: one alarm is expected, and 6 or more have a chance of 0.06 %."""
     alarms = 0

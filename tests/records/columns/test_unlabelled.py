@@ -50,6 +50,7 @@ def test_few_labels_in_a_large_table() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.01, 0.3])
 def test_labels_that_are_missing_at_random_do_no_harm(missing: float) -> None:
     for seed in range(5):

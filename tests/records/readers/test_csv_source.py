@@ -170,6 +170,7 @@ def test_an_open_quote_is_named_by_its_line(tmp_path):
     assert "a line of more than 1 MiB from line 1002 on; is a quote left open?" in message
 
 
+@pytest.mark.slow
 def test_a_broken_line_near_the_end_is_found_in_memory_that_does_not_grow(tmp_path):
     path = tmp_path / "t.csv"
     block = b"".join(b"%d,some text of a record\n" % i for i in range(1000))

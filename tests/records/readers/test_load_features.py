@@ -56,6 +56,7 @@ def test_the_row_of_a_mistake_is_counted_over_batches(tmp_path):
         load_features(source, FeatureLayout.resolve(source.schema, "f", name="t"), rows=10)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("layout", ["sink", "defaults", "one row group", "loose lists", "wide"])
 def test_memory_is_at_most_1_3_times_the_array(tmp_path, layout):

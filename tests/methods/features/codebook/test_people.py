@@ -68,6 +68,7 @@ def test_every_code_has_so_many_records_behind_it(solver: str, least: int) -> No
     assert (f"{left} of 24 codes had fewer than {least} people" in said.text) == (left > 0)
 
 
+@pytest.mark.slow
 def test_people_are_counted_and_not_their_records() -> None:
     data = grouped(leaking(1000), 12)
     modifier = made(data, codes=40, least=8)

@@ -34,6 +34,7 @@ def _table(copies: int = 0, n: int = 400) -> pa.Table:
     return pa.concat_tables([table, *[one] * copies])
 
 
+@pytest.mark.slow
 def test_a_rare_value_of_one_person_does_not_leave_however_often_it_is_copied() -> None:
     said = Recorder()
     made = wh.release(
