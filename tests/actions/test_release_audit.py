@@ -1,6 +1,6 @@
 """The audit of a release in memory: the same proof as for the file that it is written to."""
 
-from __future__ import annotations
+from __future__ import pytest
 
 import numpy as np
 import pandas as pd

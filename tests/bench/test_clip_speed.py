@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from withhold.bench.clip_speed import UPDATES, measure_clip_speed
 from withhold.core.progress import Silent
 

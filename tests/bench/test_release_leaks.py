@@ -6,6 +6,8 @@ import json
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from withhold.bench import find_recipe, release_leaks, run_recipe
 from withhold.core.progress import Silent
 from withhold.datasets.worlds.leaky import LEAKY
