@@ -1,8 +1,9 @@
 """The audit of a release in memory: the same proof as for the file that it is written to."""
 
-from __future__ import pytest
+from __future__ import annotations
 
 import numpy as np
+import pytest
 import pandas as pd
 
 import withhold as wh
