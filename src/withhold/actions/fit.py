@@ -8,14 +8,13 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import index
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel, Field
 
+from withhold.actions.fit_checks import check_finite, check_roles, checked_seed
+from withhold.actions.fit_data import read_data, read_given, warn_of_memory
 from withhold.actions.request import DataOptions, Opening, Request
 from withhold.actions.run_figures import log_bundle, log_epoch
 from withhold.bundle.bundle import Bundle, describe, load_bundle, save_bundle
@@ -30,20 +29,12 @@ from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
 from withhold.core.run_log import RunLogs
 from withhold.media.extraction_note import with_raw_media
-from withhold.media.recognise import open_as
 from withhold.media.telling_sizes import warn_of_sizes
-from withhold.methods import Channel, Journal, Modifier, get_method, read_config, require_kind
-from withhold.methods.features.exact.table_rows import OF_ROWS
-from withhold.records.checks import no_attribute
+from withhold.methods import Channel, Journal, get_method, read_config, require_kind
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import feasibility
-from withhold.records.readers import open_source
-from withhold.records.readers.collection import FILE
 from withhold.records.roles import Roles
-from withhold.records.samples import KINDS
 from withhold.records.table_features import encode_table
-
-_MANY = 2**27  # encoded numbers of a mixed table that deserve a warning
 
 
 class FitRequest(Request):
@@ -99,7 +90,7 @@ def fit(
             None if checkpoints is None else Path(checkpoints), watch=partial(log_epoch, logs)
         )
         bundle = fit_bundle(
-            _given(data, method, progress or Silent()),
+            read_given(data, method, progress or Silent()),
             Roles.of(suppress, preserve),
             method=method,
             config=config,
@@ -111,16 +102,6 @@ def fit(
         log_bundle(logs, bundle)
     journal.forget_key()
     return bundle
-
-
-def _given(data: Any, method: str, progress: Progress) -> Dataset:
-    """The records that a user of Python gave."""
-    if isinstance(data, Dataset):
-        return data
-    is_file = isinstance(data, str | Path) and not Path(data).is_dir()
-    if is_file and "features" in get_method(method).modifier_type.kinds:
-        return _read_features(Path(data), method, DataOptions(), progress)
-    return Dataset.read(data, progress=progress)
 
 
 def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
@@ -136,11 +117,13 @@ def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
     if request.key is not None and request.new_key is not None:
         raise UserError("--key uses a key and --new-key makes one; give only one of them")
     secret = as_key(request.key)
-    dataset = _read(request, progress)
-    _check_roles(dataset, roles, request.method)
+    dataset = read_data(
+        request.data, request.method, roles, request.reading, request.opening, progress
+    )
+    check_roles(dataset, roles, request.method)
     if dataset.tabular:
         dataset = encode_table(dataset, roles.suppress, least=_least(chosen), progress=progress)
-        _tell_size(dataset, progress)
+        warn_of_memory(dataset, progress)
     if request.raw is not None:
         dataset = with_raw_media(dataset, request.raw, **request.opening.given())
     with RunLogs(request.log, target.name) as logs:
@@ -210,9 +193,9 @@ def fit_bundle(
     """
     progress, journal = progress or Silent(), journal or Journal()
     given = as_key(key)
-    settings, seed = read_config(method, config), _checked_seed(seed)
+    settings, seed = read_config(method, config), checked_seed(seed)
     require_kind(method, dataset.kind, dataset.name)
-    _check_roles(dataset, roles, method)
+    check_roles(dataset, roles, method)
     journal.use_key(given)
     warn_of_sizes(dataset, roles.suppress, progress)
     chosen = get_method(method)
@@ -234,7 +217,7 @@ def fit_bundle(
     for warning in had.warnings:
         progress.say(f"warning: {warning}")
     modifier = chosen.fit(split, roles, settings, progress, seed=seed, journal=journal)
-    _check_finite(modifier, method)
+    check_finite(modifier, method)
     bundle = describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
     if not isinstance(modifier, Channel):
         return bundle
@@ -263,7 +246,7 @@ def _fit_given(
     modifier = get_method(method).fit(
         dataset, roles, settings, progress, seed=seed, journal=journal
     )
-    _check_finite(modifier, method)
+    check_finite(modifier, method)
     return describe(modifier, dataset, roles, settings, seed=seed, history=journal.history)
 
 
@@ -281,88 +264,6 @@ def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> B
         return bundle
     progress.say(headline(certificate))
     return replace(bundle, certificate=certificate.to_dict())
-
-
-def _check_finite(modifier: Modifier, method: str) -> None:
-    """Refuse a training that diverged: its release would be all NaN."""
-    for name, array in modifier.state().items():
-        if name.startswith(OF_ROWS):
-            continue  # values of table columns, in which NaN is a missing value
-        if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
-            raise UserError(
-                f"the training of '{method}' diverged (its weights are NaN or infinite);"
-                " lower the learning_rate, or very large weights of losses"
-            )
-
-
-def _checked_seed(seed: Any) -> int:
-    """A plain integer, which JSON can hold and every generator accepts."""
-    try:
-        number = index(seed)
-    except TypeError:
-        number = -1
-    if number < 0:
-        raise UserError(f"seed must be a whole number, 0 or more, not {seed!r}")
-    return number
-
-
-def _check_roles(dataset: Dataset, roles: Roles, method: str) -> None:
-    """Refuse roles that do not fit the data. A media filter also takes media without labels."""
-    if get_method(method).modifier_type.learned:
-        roles.check(dataset)
-        return
-    known = [n for n in dataset.attribute_names if n != FILE]
-    for name in roles.named:
-        if known and name not in known:
-            raise no_attribute(name, dataset)
-
-
-def _read(request: FitRequest, progress: Progress) -> Dataset:
-    """Read the data as a kind of records that the method takes."""
-    kinds = get_method(request.method).modifier_type.kinds
-    if "features" in kinds:
-        if request.data.is_dir():
-            raise UserError(
-                f"{request.data} is a folder of media, and method '{request.method}' takes"
-                f" features; make them with: withhold extract {quote(str(request.data))} -o"
-                " DATA.parquet"
-            )
-        given = get_method(request.method).modifier_type.of_given_records
-        roles = Roles.of(request.suppress, request.preserve)
-        if given and request.reading.resolved(request.data).is_large(request.data):
-            return request.reading.stream(request.data, roles.named, progress)
-        return _read_features(request.data, request.method, request.reading, progress)
-    media = open_as(request.data, [k for k in KINDS if k in kinds], **request.opening.given())
-    require_kind(request.method, media.kind, str(request.data))
-    how = request.reading
-    if how.features != DataOptions().features:
-        raise UserError(f"method '{request.method}' changes media; --features means nothing to it")
-    data = Dataset.of_media(media, group=how.group, exclude=how.exclude, multilabel=how.multilabel)
-    return data if how.test is None else data.with_test_where(how.test)
-
-
-def _tell_size(table: Dataset, progress: Progress) -> None:
-    """Warn of a mixed table that will need much memory: only files of features are streamed."""
-    if table.x.size > _MANY:
-        progress.say(
-            f"warning: {table.name} is a mixed table of {len(table):,} rows, which is held in"
-            f" memory: about {4 * table.x.nbytes / 2**30:.0f} GiB; release fewer rows at a time,"
-            " or extract features of it"
-        )
-
-
-def _read_features(path: Path, method: str, reading: DataOptions, progress: Progress) -> Dataset:
-    """Features, or a mixed table if the file has none and the method takes tables."""
-    found = reading.resolved(path)
-    if found.kind == "table" and "table" not in get_method(method).modifier_type.kinds:
-        if reading.features in open_source(path, delimiter=reading.delimiter).schema.names:
-            return reading.read(path, progress)  # one feature that is no list
-        raise UserError(
-            f"{path.name} has no features '{reading.features}', and method '{method}' cannot fit a"
-            " mixed table: withhold release does, or --method exact; or name numeric columns with"
-            " --features, e.g. --features 'f_*'"
-        )
-    return found.read(path, progress)
 
 
 def _earlier(

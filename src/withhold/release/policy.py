@@ -5,8 +5,7 @@ Every way to make a release calls `decide`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean
 from withhold.core.lists import split_names
-from withhold.records.attribute import Attribute, encode, gather
+from withhold.records.attribute import Attribute
 from withhold.records.columns.measure_columns import (
     Measured,
     kind_of,
@@ -24,8 +23,10 @@ from withhold.records.columns.measure_columns import (
     only_known_values,
     revealed,
 )
+from withhold.records.columns.told_apart import told_apart
 from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD, encode_any
+from withhold.release.sample_labels import labels_of
 
 FloatArray = npt.NDArray[np.float32]
 LINKING = 0.1  # share of rows told apart by the columns kept by name, from which they are a warning
@@ -188,45 +189,7 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
         found[name] = said
     columns = tuple(found[n] for n in names)
     kept = [c.column for c in columns if c.leaves and c.rule == "kept"]
-    return Decision(columns, revealed(measured), _told_apart(subject.table, kept))
-
-
-def _told_apart(table: pa.Table, columns: Sequence[str]) -> float:
-    """The share of the rows that no other row equals in these columns."""
-    there = [c for c in columns if c in table.column_names]
-    if not there or not table.num_rows:
-        return 0.0
-    joint = np.stack([encode_any(_flat(table[c])) for c in there], axis=1)
-    counts = np.unique(joint, axis=0, return_counts=True)[1]
-    return float((counts == 1).sum() / table.num_rows)
-
-
-def _flat(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Lists and structs as text: Arrow cannot number them."""
-    if not pa.types.is_nested(column.type):
-        return column
-    return pa.chunked_array([[repr(value) for value in column.to_pylist()]], pa.string())
-
-
-def labels_of(
-    names: Iterable[str], table: pa.Table, multilabel: Mapping[str, Sequence[str]], where: str
-) -> dict[str, Attribute]:
-    """The attributes of these names that the table has as labels."""
-    found = {}
-    for name in names:
-        with suppress(UserError):
-            found[name] = label_of(name, table, multilabel, where)
-    return {name: attribute for name, attribute in found.items() if attribute is not None}
-
-
-def label_of(
-    name: str, table: pa.Table, multilabel: Mapping[str, Sequence[str]], where: str
-) -> Attribute | None:
-    """The attribute from its own columns of the table, or None if they are not there."""
-    columns = multilabel.get(name, ())
-    if columns and set(columns) <= set(table.column_names):
-        return gather(name, {c: table[c] for c in columns}, where)
-    return encode(name, table[name], where) if name in table.column_names else None
+    return Decision(columns, revealed(measured), told_apart(subject.table, kept))
 
 
 def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> ColumnDecision | None:

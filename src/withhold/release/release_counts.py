@@ -16,7 +16,7 @@ from withhold.certificate.given_release import ReleaseTally, preserved_names
 from withhold.certificate.plan_tally import PlanTally
 from withhold.methods import Channel
 from withhold.release.modify import Modified
-from withhold.release.policy import labels_of
+from withhold.release.sample_labels import labels_of
 
 
 @dataclass

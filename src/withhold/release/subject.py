@@ -13,7 +13,8 @@ from withhold.bundle.bundle import Bundle
 from withhold.core.errors import UserError
 from withhold.methods import Channel
 from withhold.records.attribute import Attribute
-from withhold.release.policy import Subject, label_of
+from withhold.release.policy import Subject
+from withhold.release.sample_labels import label_of
 
 FloatArray = npt.NDArray[np.float32]
 
