@@ -11,7 +11,7 @@ import math
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from withhold.actions.request import DataOptions
 from withhold.core.atomic import write_bytes
@@ -33,6 +33,9 @@ from withhold.server.job_requests import (
 )
 from withhold.server.job_store import Job
 from withhold.server.private_folder import BUDGETS, PrivateFolder
+
+if TYPE_CHECKING:
+    from withhold.release.release_files import Written
 
 
 def run_job(folder: PrivateFolder, job: Job, progress: Progress) -> dict[str, Any]:
@@ -124,12 +127,8 @@ def _release(place: JobPlace, asked: ReleaseJob, progress: Progress) -> dict[str
         ),
         progress,
     )
-    decision = made.written.decision
     return {
-        "records": made.written.records,
-        "columns": made.written.columns,
-        "left_out_because": decision.left_out,
-        "kept_by_name": decision.kept_by_name,
+        **leaving(made.written),
         "certificate": made.certificate.model_dump(mode="json")["attributes"],
         "verdict": made.audit.verdict,
         "alarming": made.audit.alarming,
@@ -247,12 +246,18 @@ def _transform(place: JobPlace, asked: TransformJob, progress: Progress) -> dict
         work = made
     proof = [] if written.certificate is None else [written.certificate]
     _publish(place, [work, *proof])
+    return {**leaving(written), "file": work.name}
+
+
+def leaving(written: Written) -> dict[str, Any]:
+    """What leaves, and the warning if it may show whose a row is."""
+    decision = written.decision
     return {
         "records": written.records,
         "columns": written.columns,
-        "left_out_because": written.decision.left_out,
-        "kept_by_name": written.decision.kept_by_name,
-        "file": work.name,
+        "left_out_because": decision.left_out,
+        "kept_by_name": decision.kept_by_name,
+        "whose_row": decision.whose_row(same_order=written.same_order),
     }
 
 
