@@ -14,7 +14,7 @@ from withhold.bench.less_monte_carlo import less_monte_carlo
 from withhold.bench.plan_soundness import judge_plan
 from withhold.bench.plan_truth import best_of, best_of_one, learned_rates, multisets, redrawn, shown
 from withhold.bench.plan_worlds import PLAN_KINDS
-from withhold.certificate import plan_tally
+from withhold.certificate import given_release, plan_tally
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +118,23 @@ def test_a_limit_is_below_the_mean() -> None:
     assert above == 0
     assert at_least(np.full(60, 0.25)) == pytest.approx(0.25)
     assert 0.4 < at_least(rng.normal(0.5, 0.1, 60)) < 0.5
+
+
+def test_false_claims_about_rows_held_back_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The true bound with all other labels known is exact; a tenth less is found out."""
+    real = given_release.known_bounds
+    named = "given: all other labels known, rows held back"
+    for factor, noticed in ((1.0, False), (0.9, True)):
+        monkeypatch.setattr(
+            given_release,
+            "known_bounds",
+            lambda c, leave, by=factor: {s: by * b for s, b in real(c, leave=leave).items()},
+        )
+        found = [
+            j
+            for seed in range(3)
+            for j in judge_plan("exact", np.random.default_rng(seed))
+            if j.claim == named
+        ]
+        assert len(found) == 3
+        assert any(j.least > j.bound + 1e-6 for j in found) == noticed
