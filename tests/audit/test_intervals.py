@@ -13,6 +13,7 @@ from withhold.audit.intervals import (
     paired_gain,
     resamples,
     share,
+    shared,
     surely_above,
     wilson,
 )
@@ -234,3 +235,16 @@ def test_a_share_is_compared_as_its_own_interval_at_that_level_would(n, rate, bo
     least, direct = (wilson(right, n, z=z)[0] for z in (Z_995, float(ndtri(level))))
     if abs(direct - bound) > 1e-9:
         assert surely_above(right / n, least, bound, level=level) is (direct > bound)
+
+
+@pytest.mark.parametrize("n", [120, 600, 5000])
+@pytest.mark.parametrize("p", [0.5, 0.52, 0.7])
+def test_two_tiers_contradict_an_honest_bound_in_about_1_of_200_audits(n, p):
+    """Counted over all outcomes of an attack that is right with probability p, the bound itself."""
+    from scipy.stats import binom
+
+    right = np.arange(n + 1)
+    above = [
+        surely_above(k / n, wilson(k, n, z=Z_995)[0], p, level=shared(2)) for k in right.tolist()
+    ]
+    assert 2 * binom.pmf(right, n, p)[above].sum() < 0.0062
