@@ -249,7 +249,7 @@ def _make(
     for name, content in (
         ("audit.json", leaves.json_bytes()),
         ("report.html", page.encode()),
-        (CARD, data_card(bundle, certificate, found, file).encode()),
+        (CARD, data_card(bundle, certificate, leaves, file).encode()),
     ):
         (work / name).write_bytes(content)
     for path in work.iterdir():

@@ -85,7 +85,7 @@ class AuditCase:
     def tiers(self) -> list[str]:
         """The tiers that the audit can measure."""
         found = ["informed", "linked", *(f"linked{r}" for r in SIZES), "all_rows", "subgroup"]
-        found += [] if self.matched is None else ["columns", "column"]
+        found += [] if self.matched is None else ["columns", "column", "with_original"]
         if self.matched is not None and self.matched.same_space:
             found.append("ignorant")
         return found + (["repeated"] if self.draws else [])

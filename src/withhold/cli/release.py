@@ -167,6 +167,7 @@ def _said(made: Given) -> dict[str, Any]:
 def _tell(made: Given) -> None:
     from withhold.certificate.claim_wording import at_most
     from withhold.certificate.claim_wording import at_most_or_guess as bound
+    from withhold.report.with_original_words import with_original_lines
 
     tell_columns(f"{near(made.release)}: {made.written.records:,} records", _moved(made))
     for name, claims in made.certificate.attributes.items():
@@ -186,6 +187,8 @@ def _tell(made: Given) -> None:
     found = len(made.audit.always) + 1  # after these, each part of the verdict says what it is
     for i, said in enumerate(made.audit.verdicts):
         typer.echo(wrapped(f"attacked: {said}" if i < found else said, sys.stdout))
+    for said in with_original_lines(made.audit):
+        typer.echo(wrapped(f"measured: {said}", sys.stdout))
     if made.passed and not made.audit.alarming:
         todo = "hand over this folder; start with README.md and report.html"
     else:

@@ -13,6 +13,7 @@ from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.safe_read import file_sha256
+from withhold.report.with_original_words import with_original_lines
 
 _KNOWN = {"0.1": "a tenth", "0.5": "half", "0.9": "nine tenths"}
 
@@ -65,6 +66,7 @@ def data_card(
         "",
         "- Whoever can tell which row is whose, and knows other columns of that person's original,"
         " may read more than stated above, and more than from those columns alone.",
+        *_with_original(evidence),
         "- Several rows that are known to belong to one person can say more than one row.",
         "- Another release of the same records, with another key or other settings, is not covered:"
         " whoever can tell which of its rows belongs to which row here can average out the draws.",
@@ -80,6 +82,11 @@ def data_card(
         "",
     ]
     return "\n".join(lines)
+
+
+def _with_original(evidence: Evidence) -> list[str]:
+    """What such a person read in the audit, attribute by attribute."""
+    return [f"  - Measured: {_plain(line)}." for line in with_original_lines(evidence)]
 
 
 def _sampled(evidence: Evidence) -> list[str]:
