@@ -14,19 +14,18 @@ import withhold as wh
 from support import key_of
 from withhold.actions.fit import fit_bundle
 from withhold.bundle.bundle import Bundle
+from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE, known_bounds
-from withhold.certificate.plan_tally import PlanTally
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
 from withhold.datasets.worlds.census import census
 from withhold.learn.nets.device import threads
-from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.release.held_back import STAYS, original_rows, release_places
-from withhold.release.released_dataset import release_dataset
+from withhold.release.released_dataset import ReleasedDataset, release_dataset
 from withhold.release.stream import release_features
 from withhold.release.wishes import Wishes
 
@@ -51,6 +50,13 @@ def frame() -> pa.Table:
 def bundle(frame: pa.Table) -> Bundle:
     data = Dataset.read(frame, kind="table")
     return fit_bundle(data, Roles.of("sex"), method="exact", config=CONFIG, key=key_of(3))
+
+
+def claim_of(released: ReleasedDataset) -> ReleaseClaim:
+    assert released.certificate is not None
+    found = released.certificate.attributes["sex"].release
+    assert found is not None
+    return found
 
 
 # --- which rows ----------------------------------------------------
@@ -116,40 +122,15 @@ def test_more_rows_held_back_tell_less() -> None:
     assert found[0] < 1
 
 
-def test_the_plan_of_all_rows_bounds_those_that_leave() -> None:
-    """With a balanced plan an attacker who knows how many of each class left is right as often as
-    by naming the commonest: no less, whatever the sizes, and no more."""
-    rng = np.random.default_rng(2)
-    s = np.repeat([0, 1], [60, 40])
-    w = np.full((100, 4), 0.25, np.float32)
-    attribute = Attribute("sex", "categorical", ("a", "b"), s)
-    for _ in range(5):
-        leaves = np.zeros(100, bool)
-        leaves[rng.permutation(100)[:70]] = True
-        tally = PlanTally(["sex"])
-        tally.add(w, {"sex": attribute}, [""] * 100, leaves=leaves)
-        again = PlanTally.from_json(["sex"], tally.to_json())
-        for one in (tally, again):
-            claim = one.claim("sex")
-            assert claim is not None
-            assert claim.one == pytest.approx(np.bincount(s[leaves]).max() / 70, abs=1e-9)
-            assert claim.unequal < 1e-9
-
-
-def test_an_unbalanced_plan_is_counted_over_all_rows() -> None:
-    """The rows that leave draw as all rows of their class do, so their own sums are not the bound:
-    here all rows of class a that leave happen to draw the first code."""
-    s = np.repeat([0, 1], 50)
-    w = np.zeros((100, 2), np.float32)
-    w[:25, 0], w[25:50, 1], w[50:, 0] = 1, 1, 1
-    leaves = np.ones(100, bool)
-    leaves[25:50] = False
-    tally = PlanTally(["sex"])
-    tally.add(w, {"sex": Attribute("sex", "categorical", ("a", "b"), s)}, [""] * 100, leaves=leaves)
-    claim = tally.claim("sex")
-    assert claim is not None
-    # m_a = 25, m_b = 50 of 75: code 0 max(12.5, 50), code 1 max(12.5, 0).
-    assert claim.one == pytest.approx(62.5 / 75)
+def test_figures_are_of_all_rows(frame: pa.Table, bundle: Bundle) -> None:
+    """Counted on the rows that leave, they would tell who is missing: whoever knows all other
+    labels and the number of women among these rows gets the last one by subtraction."""
+    data = Dataset.read(frame, kind="table")
+    held, whole = (claim_of(release_dataset(bundle, data, w)) for w in (SOME, Wishes()))
+    assert held.measured == {}
+    changed = {"known", "measured"}
+    assert held.model_dump(exclude=changed) == whole.model_dump(exclude=changed)
+    assert held.known[ALL_BUT_ONE] < whole.known[ALL_BUT_ONE] == 1
 
 
 # --- the whole way ----------------------------------------------------
@@ -173,29 +154,15 @@ def test_python_and_stream_give_the_same(frame: pa.Table, bundle: Bundle, tmp_pa
     assert stated.release.held_back == 40
     assert held.certificate is not None
     assert held.certificate.attributes == stated.attributes
-    one = stated.attributes["sex"].release
-    assert one is not None
+    one = claim_of(held)
     assert one.plan is not None
     assert one.plan.one == pytest.approx(one.floor, abs=1e-6)
     assert one.known[ALL_BUT_ONE] < 1
 
 
 def test_an_audit_takes_the_figures_of_a_signed_certificate_alone(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    n = 600
-    s = rng.integers(0, 2, n)
-    x = (rng.normal(size=(n, 6)) + s[:, None]).astype(np.float32)
-    data = Dataset.from_arrays(x, {"sex": np.array(["a", "b"])[s]})
-    made = wh.release(
-        data,
-        suppress="sex",
-        config={"codes": 8, "scores": "metric"},
-        key=key_of(5),
-        hold_back=0.2,
-    )
-    assert made.certificate is not None
-    stated = made.certificate.attributes["sex"].release
-    assert stated is not None
+    data, made = _released()
+    stated = claim_of(made)
     known = {}
     for key in (key_of(5), None):
         found = wh.audit(
@@ -208,3 +175,28 @@ def test_an_audit_takes_the_figures_of_a_signed_certificate_alone(tmp_path: Path
         assert not found.attributes["sex"].contradicted
     assert known[key_of(5)] == stated.known[ALL_BUT_ONE] < 1
     assert known[None] == 1
+
+
+def test_a_certificate_with_labels_of_others_is_refused() -> None:
+    data, made = _released()
+    assert made.certificate is not None
+    wrong = made.certificate.release.model_copy(update={"held_back": 1})
+    lie = made.certificate.model_copy(update={"release": wrong})
+    with pytest.raises(UserError, match="held back"):
+        wh.audit(data, made, suppress="sex", certificate=lie, quick=True)
+
+
+def _released() -> tuple[Dataset, ReleasedDataset]:
+    rng = np.random.default_rng(3)
+    n = 600
+    s = rng.integers(0, 2, n)
+    x = (rng.normal(size=(n, 6)) + s[:, None]).astype(np.float32)
+    data = Dataset.from_arrays(x, {"sex": np.array(["a", "b"])[s]})
+    made = wh.release(
+        data,
+        suppress="sex",
+        config={"codes": 8, "scores": "metric"},
+        key=key_of(5),
+        hold_back=0.2,
+    )
+    return data, made

@@ -190,7 +190,7 @@ def _checked(
             held_back=certificate.release.held_back,
         )
     elif claim is not None:
-        claim_of_labels(claim, target, told)
+        claim_of_labels(claim, target, told, held_back=certificate.release.held_back)
     if claim is not None and claim.plan is not None:
         claim, more = _plan_beside(claim, question, target, certificate.preserve)
         said += more

@@ -74,6 +74,8 @@ def checked_claim(
         people=None if people is None else _by_person(attribute, codes, people, of),
         codes=vectors,
     )
+    if held_back:
+        return _claim_of_all(claim, again, attribute, codes, told, held_back, of, verified=verified)
     _equal(name, claim, again)
     if told is not None:
         exact = _with_preserved(attribute, codes, told)
@@ -88,17 +90,12 @@ def checked_claim(
         least = floor_of(attribute, told or ())
         check_plan(claim.plan, attribute, codes, floor=least, of=of, told=told)
     chance = max(_MONTE_CARLO, 1 / sqrt(max(again.records, 1)))
-    _not_below(name, "linked", claim.linked, again.linked, chance)
+    for what, stated, found in (
+        ("linked", claim.linked, again.linked),
+        ("known", claim.known, again.known),
+    ):
+        _not_below(name, what, stated, found, chance)
     notes = []
-    if held_back == 0:
-        _not_below(name, "known", claim.known, again.known, chance)
-    elif not verified:
-        # Only the owner knows the rows that were held back. The table of the others is here.
-        notes.append(
-            f"the certificate says that {held_back:,} rows were held back, which only its signature"
-            f" can show; the figures of '{name}' with known labels do not count on it"
-        )
-        claim = claim.model_copy(update={"known": again.known})
     known = _with_preserved(attribute, codes, given)
     if claim.one < known - _ROUNDING and not verified:
         # The claim may have been lowered to the codes alone, or may count fewer labels as known.
@@ -123,11 +120,69 @@ def checked_claim(
     return claim.model_copy(update={"measured": again.measured}), notes
 
 
+def _claim_of_all(
+    claim: ReleaseClaim,
+    again: ReleaseClaim,
+    attribute: Attribute,
+    codes: Codes,
+    told: Sequence[Attribute] | None,
+    held_back: int,
+    of: int,
+    *,
+    verified: bool,
+) -> tuple[ReleaseClaim, list[str]]:
+    """The claim about all rows, of which only those that left can be counted `again`.
+
+    With c' <= c, and at most `held_back` rows more: sum max c' <= sum max c <= sum max c' + more.
+    """
+    name, more = attribute.name, claim.records - again.records
+    _held_back_records(name, claim, again.records, held_back)
+    least = floor_of(attribute, told or ()) * again.records / claim.records
+    _not_less(name, "from one row", claim.one, again.one * again.records / claim.records, _ROUNDING)
+    if told is not None:
+        most = _with_preserved(attribute, codes, told) * again.records + more
+        if claim.one * claim.records > most * (1 + _ROUNDING):
+            raise UserError(
+                f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from one"
+                " row, which the rows and labels given here cannot reach: the labels do not belong"
+                " to these rows; give the original as it was released, in its order"
+            )
+    if claim.plan is not None:
+        check_plan(claim.plan, attribute, codes, floor=least, of=of, told=told)
+    if verified:
+        return claim.model_copy(update={"measured": again.measured}), []
+    said = (
+        f"the certificate says that {held_back:,} rows were held back, which only its signature can"
+        f" show; the figures of '{name}' are of the rows given here, as if these were all"
+    )
+    return again.model_copy(update={"plan": claim.plan}), [said]
+
+
+def _held_back_records(name: str, claim: ReleaseClaim, records: int, held_back: int) -> None:
+    """Refuse a claim about fewer labelled rows than there are, or about too many."""
+    if not records <= claim.records <= records + held_back:
+        raise UserError(
+            f"the certificate of this release counts {claim.records:,} labelled rows of '{name}',"
+            f" {held_back:,} rows held back, but {records:,} labels are given here{_AGAIN}"
+        )
+
+
 def claim_of_labels(
-    claim: ReleaseClaim, attribute: Attribute, told: Sequence[Attribute] | None
+    claim: ReleaseClaim,
+    attribute: Attribute,
+    told: Sequence[Attribute] | None,
+    *,
+    held_back: int = 0,
 ) -> None:
     """Compare a claim about rows that are not codes with the labels alone; raise `UserError`."""
     known = attribute.codes[attribute.codes >= 0]
+    if held_back:
+        _held_back_records(attribute.name, claim, len(known), held_back)
+        least = floor_of(attribute, told or ()) * len(known) / claim.records
+        _not_less(attribute.name, "from one row", claim.one, least, _ROUNDING)
+        if claim.plan is not None:
+            check_plan(claim.plan, attribute, None, floor=least, of=0, told=told)
+        return
     for what, stated, found in (
         ("labelled rows", claim.records, len(known)),
         ("rows without a label", claim.missing, len(attribute.codes) - len(known)),

@@ -23,10 +23,12 @@ from withhold.bench.recipe import Recipe, RecipeRow
 from withhold.bench.result_table import Cells, RecipeResult, with_spread
 from withhold.bench.row_cache import cached_rows
 from withhold.certificate.claims import ReleaseClaim
+from withhold.certificate.elimination_bound import measured_rates
 from withhold.core.progress import Progress
 from withhold.datasets.public import public
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
+from withhold.records.feasibility import contingency
 from withhold.records.splits import SPLIT
 from withhold.release.released_dataset import ReleasedDataset, release_dataset
 from withhold.release.wishes import Wishes
@@ -134,6 +136,8 @@ def _row(recipe: Recipe, row: RecipeRow, *, data: Dataset, progress: Progress) -
             claim = released.certificate.attributes[secret].release
             assert claim is not None
             floor = claim.floor
+            if row.hold_back:  # not in the certificate, which leaves with the rows
+                claim = claim.model_copy(update={"measured": _attacked(released, data, secret)})
             for name, value in _figures(claim, released.certificate.codes).items():
                 proved.setdefault(name, []).append(value)
         attack.append(read_from(released, data.attribute(secret), seed, strongest=True))
@@ -147,6 +151,13 @@ def _row(recipe: Recipe, row: RecipeRow, *, data: Dataset, progress: Progress) -
         {n: tuple(v) for n, v in useful.items()},
         tuple(took),
     )
+
+
+def _attacked(released: ReleasedDataset, data: Dataset, secret: str) -> dict[str, float]:
+    """Elimination attacks on the rows that leave, which are codes."""
+    vectors, code = np.unique(released.x, axis=0, return_inverse=True)
+    labels = data.attribute(secret).codes[released.original_rows]
+    return measured_rates(contingency(labels, code.reshape(-1)).astype(np.float64), vectors)
 
 
 def _figures(claim: ReleaseClaim, codes: int) -> dict[str, float]:

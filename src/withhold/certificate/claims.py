@@ -126,11 +126,12 @@ class ReleaseClaim(Claim):
     """What every attacker can read from the rows of one given release. Exact, no confidence level.
 
     The attacker may know all originals, labels and codes, and the table of classes by codes as it
-    was drawn, but not which row is whose. `plan` is about attackers who do not know the draws.
+    was drawn, but not which row is whose. `plan` is about attackers who do not know the draws. If
+    rows were held back at random, all rows are counted, and the attacker may not know which left.
     """
 
-    records: int = Field(description="labelled rows that leave")
-    missing: int = Field(0, description="rows that leave without a label, not counted")
+    records: int = Field(description="labelled rows, with those held back")
+    missing: int = Field(0, description="rows without a label, not counted")
     classes: int
     codes_used: int
     floor: Share = Field(description="the best guess without the codes")

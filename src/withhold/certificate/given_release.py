@@ -189,18 +189,14 @@ class ReleaseTally:
         self,
         codes: npt.NDArray[np.floating] | None = None,
         *,
-        held: ReleaseTally | None = None,
+        leave: int | None = None,
     ) -> dict[str, ReleaseClaim]:
         """What is certified of each attribute, and of all together.
 
-        With the code vectors (N, d), elimination is measured on groups of near codes as well. held:
-        the counts of rows that were held back at random.
+        With the code vectors (N, d), elimination is measured on groups of near codes as well.
+        leave: how many of the rows leave, where the others are held back at random.
         """
-        found, whole = {}, None
-        if held is not None:
-            whole = ReleaseTally(suppress=self.suppress, preserve=self.preserve)
-            whole.merge(self)
-            whole.merge(held)
+        found = {}
         for name, table in self._tables.items():
             counts = table.counts()
             members = name.split(",")
@@ -218,7 +214,7 @@ class ReleaseTally:
                     people=self._of_people(name),
                     codes=None if codes is None else codes[drawn],
                     values=None if codes is None else values,
-                    whole=None if whole is None else whole._tables[name].counts(),
+                    leave=leave,
                 )
         return found
 
@@ -232,14 +228,16 @@ def release_claim(
     people: tuple[Table, IntArray] | None = None,
     codes: npt.NDArray[np.floating] | None = None,
     values: IntArray | None = None,
-    whole: Table | None = None,
+    leave: int | None = None,
 ) -> ReleaseClaim:
     """The claim about rows with counts (K, N) of classes by codes, or by pairs of code and
     preserved value. With `people`, `linked` is the larger of r rows of a class and of a person.
 
     codes: (N, d), the code vector of each column, and values: (N,), its preserved value, for the
-    measured attack on groups of near codes. whole: the counts of all rows, where some were held
-    back: `known` is then for whoever does not know which.
+    measured attack on groups of near codes. leave: how many of the rows leave, where the others are
+    held back: every row is as likely to leave, so all figures hold for one that does. `known` is
+    for whoever does not know which ones left. Attacks are not measured then: what they read of the
+    rows that leave would tell their classes.
     """
     n = int(counts.sum())
     one = plug_in(counts, n)
@@ -251,7 +249,8 @@ def release_claim(
             table, classes = people
             before = max(before, linked_rate(table, r, classes=classes).at_most(DELTA))
         linked[str(r)] = before
-    bounds = known_bounds(counts if whole is None else whole, leave=n)
+    # Of rows without a label it is not known how many leave; if none does, the bound is highest.
+    bounds = known_bounds(counts, leave=None if leave is None else min(leave, n))
     known = {share: max(bound, one) for share, bound in bounds.items()}
     return ReleaseClaim(
         records=n,
@@ -262,7 +261,7 @@ def release_claim(
         one=one,
         linked=linked,
         known=known,
-        measured=measured_rates(counts, codes, values=values),
+        measured=measured_rates(counts, codes, values=values) if leave is None else {},
     )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from withhold import __version__
@@ -31,11 +29,9 @@ class Certifier:
         table: pa.Table,
         multilabel: Mapping[str, Sequence[str]],
         name: str,
-        *,
-        leaves: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        """Count rows: their codes, the source columns with their labels, and which rows leave."""
-        self.counts.add(self.bundle, made, table, multilabel, name, leaves=leaves)
+        """Count rows: their codes, and the source columns with their labels."""
+        self.counts.add(self.bundle, made, table, multilabel, name)
 
     def certificate(
         self,
@@ -50,13 +46,15 @@ class Certifier:
     ) -> ReleaseCertificate | None:
         """What is proved about the release, signed with the key of the bundle.
 
-        records: rows that leave; held_back: rows that stay, drawn at random.
+        records: rows that leave; held_back: rows that stay, drawn at random. The figures are of all
+        rows. One that was counted on the rows that leave would tell whoever knows all other labels
+        who is missing.
         """
         modifier = self.bundle.modifier
         tally, plan = self.counts.tally, self.counts.plan
         if tally is None or not isinstance(modifier, Channel):
             return None
-        claims = tally.claims(modifier.codes, held=self.counts.held if held_back else None)
+        claims = tally.claims(modifier.codes, leave=records if held_back else None)
         if plan is not None:
             claims = {
                 n: claim.model_copy(update={"plan": plan.claim(n)}) for n, claim in claims.items()

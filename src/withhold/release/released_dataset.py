@@ -33,7 +33,7 @@ from withhold.records.writers.row_list import (
     write_rows,
 )
 from withhold.release.certificate import Certifier
-from withhold.release.held_back import STAYS, original_rows, release_places
+from withhold.release.held_back import original_rows, release_places
 from withhold.release.keyed_order import occurrences, shuffled_places
 from withhold.release.media_stream import decide_media, leaving_labels, release_media
 from withhold.release.modified_media import ModifiedMedia
@@ -180,15 +180,7 @@ def release_dataset(
     places = release_places(shuffled, hold_back=wishes.hold_back, same_order=wishes.same_order)
     order = original_rows(places)
     certifier = Certifier(bundle)
-    made = modify_dataset(
-        bundle,
-        dataset,
-        labels,
-        found.digests,
-        certifier,
-        subject.multilabel,
-        leaves=places != STAYS,
-    )
+    made = modify_dataset(bundle, dataset, labels, found.digests, certifier, subject.multilabel)
     whole = dataset if made.rows is None else with_made_rows(dataset, made.rows)
     x = made.x if made.rows is None else np.empty((len(whole), 0), np.float32)
     left = whole.with_features(x).without_columns(set(decision.left_out))

@@ -89,9 +89,7 @@ class BatchModifier:
         except RecordError as error:
             raise error.after(start) from None
         counts = ReleaseCounts.of(bundle, keep_plan=self.keep_plan)
-        counts.add(
-            bundle, made, labelled, bundle.input["multilabel"], self.name, leaves=piece.leaves
-        )
+        counts.add(bundle, made, labelled, bundle.input["multilabel"], self.name)
         schema = self.leaving
         if schema is None:
             own = layout.release_schema(batch.schema)
