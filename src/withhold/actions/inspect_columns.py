@@ -14,7 +14,7 @@ from withhold.records.columns.all_columns import how_well_rows_tell
 from withhold.records.columns.measure_columns import MOST, Measured, measure_columns
 from withhold.records.columns.tells import Telling
 from withhold.records.dataset import Dataset
-from withhold.records.misread_columns import list_notes, misread_notes
+from withhold.records.misread_columns import list_notes, misread_columns, misread_notes
 from withhold.records.spelling import spelling_notes
 from withhold.records.splits import SPLIT
 from withhold.records.table_features import encode_table
@@ -62,7 +62,8 @@ def what_columns_tell(
     if dataset.group is not None and dataset.group not in suppress:
         groups = encode_any(dataset.table[dataset.group])
     attributes = [dataset.attribute(n) for n in suppress]
-    for note in misread_notes(table, table.column_names, name=dataset.name):
+    misread = misread_columns(table, table.column_names)
+    for note in misread_notes(misread, name=dataset.name):
         progress.say(note)
     for note in list_notes(table, table.column_names, name=dataset.name):
         progress.say(note)

@@ -21,10 +21,10 @@ from withhold.methods.features.exact.candidates import ExactCandidate, candidate
 from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
-from withhold.methods.features.exact.small_classes import refuse_merged, refuse_small
 from withhold.methods.features.exact.modifier import ExactModifier, ExactPlan
 from withhold.methods.features.exact.people import people_in
 from withhold.methods.features.exact.preserved_values import refuse_rare_values, with_every_value
+from withhold.methods.features.exact.small_classes import refuse_merged, refuse_small
 from withhold.methods.features.exact.streamed_means import streamed_means
 from withhold.methods.features.exact.table_rows import TableRows
 from withhold.methods.registry import method
