@@ -172,6 +172,8 @@ def _tell(made: Given) -> None:
     found = len(made.audit.always) + 1  # after these, each part of the verdict says what it is
     for i, said in enumerate(made.audit.verdicts):
         typer.echo(wrapped(f"attacked: {said}" if i < found else said, sys.stdout))
+    for name in made.certificate.attributes:
+        _tell_linked(name, made)
     if made.passed and not made.audit.alarming:
         todo = "hand over this folder; start with README.md and report.html"
     else:
@@ -183,6 +185,21 @@ def _tell(made: Given) -> None:
     )
     if not made.passed:
         typer.echo(wrapped("the gate failed: do not hand this folder over", sys.stderr), err=True)
+
+
+def _tell_linked(name: str, made: Given) -> None:
+    """What the audit read from several rows of one person, where it measured that."""
+    found = made.audit.attributes.get(name)
+    if found is None or not found.linked or found.linked_by in (None, name):
+        return
+    most = max(found.linked.values(), key=lambda one: one.accuracy - one.floor)
+    line = (
+        f"attacked: {most.records} rows of one person, added up, name '{name}' in"
+        f" {100 * most.accuracy:.1f} % of cases (guessing: {100 * most.floor:.1f} %); whoever"
+        " learns how rows of one person go together may read more: the proof is about rows of which"
+        " nobody knows that they are of one person"
+    )
+    typer.echo(wrapped(line, sys.stdout))
 
 
 def _moved(made: Given) -> Any:

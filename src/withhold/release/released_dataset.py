@@ -15,7 +15,7 @@ import pyarrow as pa
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
 from withhold.core.errors import UserError
-from withhold.core.progress import Progress, Silent
+from withhold.core.progress import Progress, Silent, for_python
 from withhold.core.safe_read import file_sha256
 from withhold.media.folder_sink import dealt
 from withhold.media.telling_sizes import warn_of_sizes
@@ -68,13 +68,16 @@ class ReleasedDataset(Dataset):
     attack: Callable[..., Any] | None = field(default=None, repr=False)  # audits it, if known
 
     def audit(self, *, quick: bool = False, progress: Progress | None = None) -> Any:
-        """Attack these records with retrained models; `.to_html(path)` writes the report."""
+        """Attack these records with retrained models; `.to_html(path)` writes the report.
+
+        Progress goes to standard error, as that of `withhold.release`.
+        """
         if self.attack is None:
             raise UserError(
                 "this release does not hold its original; audit it with"
                 " withhold.audit(original, release, suppress=…)"
             )
-        return self.attack(self, quick=quick, progress=progress)
+        return self.attack(self, quick=quick, progress=progress or for_python())
 
     def rows(self, rows: Rows) -> Self:
         """Some of the records, in the order given."""

@@ -21,6 +21,7 @@ from withhold.methods.features.exact.candidates import ExactCandidate, candidate
 from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
+from withhold.methods.features.exact.linked_rows import linked_notes
 from withhold.methods.features.exact.modifier import ExactModifier, ExactPlan
 from withhold.methods.features.exact.people import people_in
 from withhold.methods.features.exact.preserved_values import refuse_rare_values, with_every_value
@@ -91,6 +92,8 @@ class _Cases:
                 " each other (setting smallest)"
             )
         self.people = people_in(dataset, roles, config.least, progress)
+        for note in linked_notes(dataset, roles, self.people):
+            progress.say(note)
         self.values, self.u = joint_names(
             [dataset.attribute(n) for n in roles.preserve], len(dataset)
         )
