@@ -22,7 +22,7 @@ from withhold.records.tables import encode_any
 from withhold.records.tabular import describe_columns
 
 ALL = "(all of them together)"
-_NO_FEATURES = ("free text", "identifier", "other")
+NO_FEATURES = ("free text", "identifier", "other")  # kinds of columns that are not compared
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def what_columns_tell(
     groups = None
     if dataset.group is not None and dataset.group not in suppress:
         groups = encode_any(dataset.table[dataset.group])
-    apart = [n for n in table.column_names if kinds[n] in _NO_FEATURES]
+    apart = [n for n in table.column_names if kinds[n] in NO_FEATURES]
     attributes = [dataset.attribute(n) for n in suppress]
     misread = misread_columns(table, table.column_names)
     for note in misread_notes(misread, name=dataset.name):
@@ -157,5 +157,5 @@ def _kinds(dataset: Dataset) -> dict[str, str]:
     described = describe_columns(dataset.table, name=dataset.name, leave_out=())
     dropped = {name: why.partition(":")[0] for name, why in described.dropped.items()}
     return {c.name: c.kind for c in described.columns} | {
-        name: why if why in _NO_FEATURES else "other" for name, why in dropped.items()
+        name: why if why in NO_FEATURES else "other" for name, why in dropped.items()
     }
