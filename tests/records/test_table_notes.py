@@ -167,3 +167,18 @@ def test_a_list_column_may_be_the_features() -> None:
     left_out, said = _notes(_table(embedding=[[0.5 * i, 1.0] for i in range(120)]))
     assert "column 'embedding'" in left_out
     assert "add --features embedding" in said
+
+
+@pytest.mark.parametrize(
+    ("value", "how"),
+    [
+        ("{}%", "(pandas: df[COLUMN].str.strip('% ').astype(float))"),
+        ("1,{}.50", "(pandas: read_csv(FILE, thousands=','))"),
+        ("$ 1,{}", "(pandas: without the unit, read_csv(FILE, thousands=','))"),
+        ("{},5", "(pandas: read_csv(FILE, decimal=',', thousands='.'))"),
+        ("1.{},50 €", "(pandas: without the unit, read_csv(FILE, decimal=',', thousands='.'))"),
+    ],
+)
+def test_the_recipe_fits_the_way_numbers_are_written(value: str, how: str) -> None:
+    notes = _notes(_table(pay=[value.format(100 + i % 20) for i in range(120)]))
+    assert how in next(n for n in notes if "'pay'" in n)

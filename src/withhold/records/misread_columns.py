@@ -22,6 +22,8 @@ _NUMBER = re.compile(
     rf"{_AFTER}\s*"
 )
 _MARK = re.compile(r"[,€$£¥%]|\d\s+[A-Z]{3}\b|\b[A-Z]{3}\s+\d|\d\.\d{3}\.\d{3}")  # no code
+_UNIT = re.compile(r"[€$£¥%A-Z]")
+_THOUSANDS = re.compile(r"[^,]*(?:,\d{3})+(?!\d|,)")  # no decimal comma is followed by three digits
 _DATE = re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?\s*")
 _PLAIN = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*")
 _ISO_DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{1,2}:\d{2}.*)?\s*")
@@ -68,9 +70,19 @@ def _misread(column: pa.ChunkedArray) -> str:
         example = next(v for v in values if _MARK.search(v)).strip()
         return (
             f"numbers with a comma or a unit ('{example}'), which are read as text; write 1234.5"
-            " (pandas: read_csv(FILE, decimal=',', thousands='.'))"
+            f" (pandas: {_how_to_read(values)})"
         )
     return _partly(values, _ISO_DATE, "dates") or _partly(values, _PLAIN, "numbers")
+
+
+def _how_to_read(values: list[str]) -> str:
+    """How pandas reads numbers with commas or units."""
+    units = "".join(sorted({sign for v in values for sign in _UNIT.findall(v)}))
+    commas = [v for v in values if "," in v]
+    if not commas:
+        return f"df[COLUMN].str.strip('{units} ').astype(float)"
+    how = "thousands=','" if all(map(_THOUSANDS.match, commas)) else "decimal=',', thousands='.'"
+    return f"{'without the unit, ' if units else ''}read_csv(FILE, {how})"
 
 
 def _partly(values: list[str], pattern: re.Pattern[str], what: str) -> str:
