@@ -26,6 +26,7 @@ from withhold.records.readers import Source, open_media, open_source
 from withhold.records.roles import Roles
 from withhold.records.writers import check_sink
 from withhold.records.writers.row_list import rows_path
+from withhold.release.frame_types import types_of
 from withhold.release.media_stream import release_media
 from withhold.release.modify import check_shape
 from withhold.release.policy import Wishes
@@ -149,7 +150,7 @@ def _release_given(
     )
     made = release_dataset(fitted, original, wishes, progress=progress)
     attack = audit_of(original, roles.suppress, roles.preserve, fitted.modifier.key)
-    return replace(made, attack=attack)
+    return replace(made, attack=attack, frame_types=types_of(data))
 
 
 def release_files(
