@@ -7,6 +7,7 @@ about how the rows of one person go together.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import pytest
 from support import Recorder
 from withhold.actions.release import release
 from withhold.certificate import plan_tally
+from withhold.cli.main import outcome
 from withhold.learn.nets.device import threads
 from withhold.records.dataset import Dataset
 from withhold.release.released_dataset import ReleasedDataset
@@ -117,3 +119,25 @@ def test_an_attribute_that_differs_within_people_needs_no_warning() -> None:
     frame["sex"] = np.where(np.arange(len(frame)) % 2, "female", "male")
     released(frame, told=told)
     assert not [one for one in told.lines if "several rows" in one]
+
+
+@pytest.mark.slow
+def test_terminal_and_card_say_what_linked_rows_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = people()
+    tall = 15 * (frame["sex"] == "male") + np.random.default_rng(1).normal(165, 3, len(frame))
+    frame.assign(height=tall.round(1)).to_csv("visits.csv", index=False)
+    code = outcome(
+        ["release", "visits.csv", "--suppress", "sex", "--preserve", "plan", "--group", "person",
+         "-o", "out", "--quick", *(f"--set={n}={v}" for n, v in QUICK.items())]
+    )  # fmt: skip
+    told = capsys.readouterr()
+    assert code == 0
+    assert "df.groupby('person').sample(1)" in told.err
+    assert "attacked: 5 rows of one person, added up, name 'sex' in" in told.out
+    assert "hand over this folder; start with README.md and report.html" in told.out
+    card = Path("out/README.md").read_text()
+    assert "Attackers who added up what each row of a person tells named sex in" in card
+    assert "nobody can tell which records are of one person" in Path("out/report.html").read_text()

@@ -174,8 +174,11 @@ def _tell(made: Given) -> None:
         typer.echo(wrapped(f"attacked: {said}" if i < found else said, sys.stdout))
     for name in made.certificate.attributes:
         _tell_linked(name, made)
-    if made.passed and not made.audit.alarming:
+    blind = any(a.status == "blind" for a in made.audit.suppressed.values())
+    if made.passed and not made.audit.alarming and not blind:
         todo = "hand over this folder; start with README.md and report.html"
+    elif made.passed and not made.audit.alarming:
+        todo = "the audit cannot tell; read report.html before you hand this folder over"
     else:
         todo = "do not hand over this folder before you have read report.html"
     typer.echo(f"{near(made.folder)}: {todo}")
