@@ -49,7 +49,13 @@ def check(text, attributes=AUDIT):
         ("speaker@repeated>25", 60, 25),
         ("speaker @ balanced < 50", 45, 50),
         ("speaker@bits>1.5", 1.75, 1.5),  # bits, of the tier that reads most of them
+        ("speaker@bits>0.5", 1.75, 0.5),
         ("speaker@nag>49", 50, 49),
+        ("speaker>0.6%", 80, 0.6),
+        ("speaker>0.6 %", 80, 0.6),
+        ("speaker>floor+0.5", 80, 20.5),
+        ("speaker>0", 80, 0),
+        ("speaker>1", 80, 1),
         ("digit<original-5", 97, 85),
     ],
 )
@@ -226,6 +232,10 @@ def test_any_name_can_be_asked_for(name):
         ("speaker>1e3", "'1e3' is not a number"),
         ("speaker>floor2", r"write 'floor\+2'"),
         ("speaker>floor*2", "is not a number"),
+        ("speaker>0.6", r"in percent; write 60 for 60 %, or 0\.6% if you mean so little"),
+        ("digit<.95", "not a number of points"),
+        ("digit<0.955", r"write 95\.5 for 95\.5 %"),
+        ("speaker@certificate>0.55", "write 55 for 55 %"),
     ],
 )
 def test_a_mistake_is_named_with_what_to_write(text, message):

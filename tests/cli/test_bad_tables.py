@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from withhold.core.errors import UserError
+from withhold.methods.features.exact import fit
+
 from .conftest import Run
 
 Row = dict[str, Any]
@@ -79,6 +82,11 @@ BAD = {
         ("--suppress", "sex, told"),
         "put a name with a comma in double quotes: '\"sex, told\"'",
     ),
+    "class of two": (
+        _first(2, sex="x"),
+        SEX,
+        "values of 'sex' are in fewer than 5 of 120 records ('x' in 2)",
+    ),
     "class smaller than codes": (
         _first(7, sex="x"),
         (*SEX, "--set", "codes=60"),
@@ -95,6 +103,22 @@ BAD = {
         _with(100, age="old"),
         SEX,
         "'age' of bad.csv mixes numbers and text: record 1",
+    ),
+    "a word that means missing": (
+        _with(5, day="-"),
+        SEX,
+        "leave it empty (pandas: read_csv(FILE, na_values=['-'])), or leave out the column (--dr",
+    ),
+    "one column": ("sex\n" + "m\nf\n" * 60, SEX, "has no column to release besides"),
+    "unknown delimiter": (
+        _csv(_rows(), sign="#"),
+        SEX,
+        "bad.csv, which has one column ('sex#age#job#income#day'); what separates its fields?",
+    ),
+    "decimal commas that separate": (
+        "sex,pay,age\n" + "m,1,5,30\nf,2,5,31\n" * 30,
+        SEX,
+        "line 2 has 4 fields where the header has 3",
     ),
     "infinite": (_with(5, age="inf"), SEX, "'age' of bad.csv is not finite: record 5"),
     "a field too many": (
@@ -178,3 +202,49 @@ def test_types_that_differ_in_json_lines(
     Path("bad.jsonl").write_text("\n".join(lines))
     said = cli("release", "bad.jsonl", *SEX, "-o", "out").mistake
     assert "an integer on line 1 and text on line 21" in said
+
+
+def _told(text: str, *options: str, cli: Run, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What is said before the work; the work itself is left out."""
+
+    def stop(*_: object, **__: object) -> None:
+        raise UserError("stopped before the work")
+
+    monkeypatch.setattr(fit, "candidate", stop)
+    Path("odd.csv").write_text(text)
+    ran = cli("release", "odd.csv", "--suppress", "sex", *options, "-o", "out")
+    assert ran.code == 2
+    assert not Path("out").exists()
+    return ran.err
+
+
+ODD = {
+    "rare category": (
+        _with(5, job="astronaut"),
+        "rare values of odd.csv do not leave, others take",
+    ),
+    "partly dates": (
+        _csv([{**row, "day": "unknown"} if i < 24 else row for i, row in enumerate(_rows())]),
+        "text ('unknown'), so it is read as text; if the text means missing, leave it empty",
+    ),
+    "partly numbers": (
+        _csv([{**row, "age": "none said"} if i < 24 else row for i, row in enumerate(_rows())]),
+        "text ('none said'), so it is read as text; if the text means missing, leave it empty",
+    ),
+    "some labels missing": (_first(3, sex=""), "3 records have no label of 'sex'"),
+    "small class": (_first(6, sex="x"), "class 'x' of 'sex' has 6 of 120 records, so there are on"),
+    "decimal commas": (
+        _csv([{**row, "age": f"{row['age']},5"} for row in _rows()], sign=";"),
+        "'age' of odd.csv holds numbers with a comma or a unit",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_what_is_handled_is_said_in_one_line(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Run
+) -> None:
+    text, said = ODD[case]
+    monkeypatch.chdir(tmp_path)
+    told = _told(text, cli=cli, monkeypatch=monkeypatch)
+    assert sum(said in line for line in told.splitlines()) == 1

@@ -61,6 +61,24 @@ def test_the_screen(here: Path, cli: Run, monkeypatch: pytest.MonkeyPatch, width
     assert "preserve income: ceiling" in ran.out
 
 
+def test_columns_without_features_are_named_beside_all_of_them(
+    people: pa.Table, here: Path, cli: Run
+) -> None:
+    n = len(people)
+    ids = pa.array([f"id{i}" for i in range(n)])
+    text = pa.array([f"a long remark of many words about visit number {i}" for i in range(n)])
+    pc.write_csv(people.append_column("id", ids).append_column("remark", text), "more.csv")
+    for file, named in (("more.csv", True), ("people.csv", False)):
+        whole = cli("inspect", file, "--suppress", "sex", "--json", "-q").json["tells"]["sex"][0]
+        assert whole["verdict"].startswith("reveal it")
+        assert (
+            "(without free text, ids and the like: 'id', 'remark')" in whole["verdict"]
+        ) is named
+    shown = cli("inspect", "more.csv", "--suppress", "sex", "-q").out
+    line = "(all of them together): without free text, ids and the like: 'id', 'remark'"
+    assert line in " ".join(shown.split())
+
+
 def test_without_roles_there_is_nothing_to_tell_of(here: Path, cli: Run) -> None:
     facts = cli("inspect", "people.csv", "--json", "-q").json
     assert facts["tells"] == {}

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 
 from withhold.core import progress
-from withhold.core.progress import Bars, Lines, Silent
+from withhold.core.progress import Bars, Lines, OnlyWarnings, Silent, for_python
 
 
 @pytest.fixture
@@ -104,3 +105,23 @@ def test_bars_can_be_used_again_after_a_failure(capfd):
 )
 def test_seconds_as_people_read_them(seconds, text):
     assert progress._clock(seconds) == text
+
+
+def test_a_script_shows_only_warnings(capfd, monkeypatch):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    shown = for_python()
+    assert isinstance(shown, OnlyWarnings)
+    with shown.stage("work", 3) as stage:
+        stage.advance()
+    shown.say("a note")
+    shown.say("warning: two people share an id")
+    told = capfd.readouterr()
+    assert (told.out, told.err) == ("", "warning: two people share an id\n")
+
+
+def test_a_terminal_shows_bars_and_a_notebook_lines(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    assert isinstance(for_python(), Bars)
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    assert isinstance(for_python(), Lines)

@@ -44,6 +44,61 @@ def test_two_people_with_one_id() -> None:
     )
 
 
+def _people(rows: int = 3) -> dict[str, list[object]]:
+    """40 people with constant town and birth, and a visit that changes."""
+    who = [i // rows for i in range(120)]
+    return {
+        "id": [f"p{i}" for i in who],
+        "town": [f"t{i % 7}" for i in who],
+        "birth": [1950 + i for i in who],
+        "visit": [i * 7 % 50 for i in range(120)],
+    }
+
+
+def test_an_id_whose_rows_contradict_each_other_in_two_columns() -> None:
+    columns = _people()
+    assert _notes(_table(**columns), group="id") == []
+    columns["town"][4] = "t0"  # one person moved
+    assert _notes(_table(**columns), group="id") == []
+    columns["birth"][4] = 1901
+    (said,) = _notes(_table(**columns), group="id")
+    assert "1 of 40 people with several records have more than one value of 'town', 'birth'" in said
+    assert "e.g. 'p1': do two people share an id of 'id'?" in said
+
+
+def test_columns_that_change_in_many_people_say_nothing_about_ids() -> None:
+    columns = _people()
+    for person in range(12):
+        columns["town"][3 * person] = "t9"
+        columns["birth"][3 * person] = 1901
+    assert not [n for n in _notes(_table(**columns), group="id") if "share an id" in n]
+
+
+def test_missing_values_contradict_nothing() -> None:
+    columns = _people()
+    columns["town"][4] = columns["birth"][4] = None
+    assert _notes(_table(**columns), group="id") == []
+
+
+def test_rare_values_are_counted() -> None:
+    town = ["north"] * 100 + ["south"] * 13 + ["east"] * 4 + ["west"] * 3
+    (said,) = _notes(_table(town=town))
+    assert said.startswith("warning: rare values of")
+    assert "'town' 2 of 4 values (in 7 of 120 records)" in said
+    (said,) = _notes(_table(town=["north"] * 119 + ["west"]))
+    assert said.startswith("rare values of")
+
+
+def test_text_between_numbers() -> None:
+    (said,) = _notes(_table(pay=[str(i) if i % 4 else "unknown" for i in range(120)]))
+    assert "holds numbers ('1') and text ('unknown')" in said
+    assert "na_values=['unknown']" in said
+    (said,) = _notes(
+        _table(seen=[f"2020-01-{i % 28 + 1:02d}" if i % 4 else "-" for i in range(120)])
+    )
+    assert "holds dates" in said
+
+
 def test_an_attribute_that_changes_within_people_is_no_mistake() -> None:
     assert _notes(_table(id=[f"p{i // 4}" for i in range(120)]), group="id") == []
 
@@ -112,3 +167,18 @@ def test_a_list_column_may_be_the_features() -> None:
     left_out, said = _notes(_table(embedding=[[0.5 * i, 1.0] for i in range(120)]))
     assert "column 'embedding'" in left_out
     assert "add --features embedding" in said
+
+
+@pytest.mark.parametrize(
+    ("value", "how"),
+    [
+        ("{}%", "(pandas: df[COLUMN].str.strip('% ').astype(float))"),
+        ("1,{}.50", "(pandas: read_csv(FILE, thousands=','))"),
+        ("$ 1,{}", "(pandas: without the unit, read_csv(FILE, thousands=','))"),
+        ("{},5", "(pandas: read_csv(FILE, decimal=',', thousands='.'))"),
+        ("1.{},50 €", "(pandas: without the unit, read_csv(FILE, decimal=',', thousands='.'))"),
+    ],
+)
+def test_the_recipe_fits_the_way_numbers_are_written(value: str, how: str) -> None:
+    notes = _notes(_table(pay=[value.format(100 + i % 20) for i in range(120)]))
+    assert how in next(n for n in notes if "'pay'" in n)

@@ -9,6 +9,7 @@ import pytest
 from report import samples
 from report.pieces import all_rows, certified, column, evidence, found, given, skipped, subgroup
 from report.reading import Page, first_screen, text_of
+from withhold.audit.findings import Linked
 from withhold.certificate.claims import GroupClaim, NoGroupClaim
 from withhold.report import render
 from withhold.report.headline import alarms, headline
@@ -74,6 +75,16 @@ def test_found_and_proved_are_about_single_records_and_rounded_alike() -> None:
     )
     assert "Useful for digit (95.0 % right; 99.7 % from the original)" in told
     assert "does not have the original records, each record is released once, and the key" in told
+
+
+def test_rows_of_one_person_are_a_condition_where_they_were_linked() -> None:
+    told = "nobody can tell which records are of one person"
+    linked = {"5": Linked(records=5, people=9, floor=0.5, accuracy=0.5, ci=(0.4, 0.6), least=0.3)}
+    for by, said in (("caller", True), ("sex", False), (None, False)):
+        one = found("suppress", informed=0.5, classes=2, linked=linked, linked_by=by)
+        page = first_screen(render(evidence({"sex": one}, certificate=None)))
+        assert (told in page) is said
+        assert "does not have the original records" in page
 
 
 @pytest.mark.parametrize("bound", [0.10149, 0.1015, 0.10151, 0.102])

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from withhold.core.errors import UserError
+from withhold.core.errors import UserError, listing
 from withhold.core.progress import Progress
 from withhold.records.columns.all_columns import how_well_rows_tell
 from withhold.records.columns.measure_columns import MOST, Measured, measure_columns
 from withhold.records.columns.tells import Telling
 from withhold.records.dataset import Dataset
-from withhold.records.misread_columns import list_notes, misread_notes
+from withhold.records.misread_columns import list_notes, misread_columns, misread_notes
 from withhold.records.spelling import spelling_notes
 from withhold.records.splits import SPLIT
 from withhold.records.table_features import encode_table
@@ -22,6 +22,7 @@ from withhold.records.tables import encode_any
 from withhold.records.tabular import describe_columns
 
 ALL = "(all of them together)"
+NO_FEATURES = ("free text", "identifier", "other")  # kinds of columns that are not compared
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,10 @@ def what_columns_tell(
     groups = None
     if dataset.group is not None and dataset.group not in suppress:
         groups = encode_any(dataset.table[dataset.group])
+    apart = [n for n in table.column_names if kinds[n] in NO_FEATURES]
     attributes = [dataset.attribute(n) for n in suppress]
-    for note in misread_notes(table, table.column_names, name=dataset.name):
+    misread = misread_columns(table, table.column_names)
+    for note in misread_notes(misread, name=dataset.name):
         progress.say(note)
     for note in list_notes(table, table.column_names, name=dataset.name):
         progress.say(note)
@@ -83,7 +86,7 @@ def what_columns_tell(
             ]
             rows.sort(key=lambda row: (row.rule != "copy", -(row.right or 0), -(row.bits or 0)))
             whole = [_at_least(one, rows) for one in _whole(dataset, attribute.name, suppress)]
-            found[attribute.name] = (*whole, *rows)
+            found[attribute.name] = (*(_without(one, apart) for one in whole), *rows)
             bar.advance()
     return found
 
@@ -133,6 +136,14 @@ def _at_least(whole: ColumnTells, rows: Sequence[ColumnTells]) -> ColumnTells:
     return replace(whole, right=best.right, bits=bits, rule="tells", verdict="reveal it")
 
 
+def _without(whole: ColumnTells, apart: Sequence[str]) -> ColumnTells:
+    """Say which columns take no part, since they have no features."""
+    if not apart:
+        return whole
+    left = listing([f"'{n}'" for n in apart])
+    return replace(whole, verdict=f"{whole.verdict} (without free text, ids and the like: {left})")
+
+
 def _right(told: Telling | None) -> float | None:
     return None if told is None or math.isnan(told.accuracy) else told.accuracy
 
@@ -146,6 +157,5 @@ def _kinds(dataset: Dataset) -> dict[str, str]:
     described = describe_columns(dataset.table, name=dataset.name, leave_out=())
     dropped = {name: why.partition(":")[0] for name, why in described.dropped.items()}
     return {c.name: c.kind for c in described.columns} | {
-        name: why if why in ("free text", "identifier") else "other"
-        for name, why in dropped.items()
+        name: why if why in NO_FEATURES else "other" for name, why in dropped.items()
     }

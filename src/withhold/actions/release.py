@@ -18,7 +18,7 @@ from withhold.bundle.bundle import Bundle, load_bundle
 from withhold.certificate.release_file import certificate_path
 from withhold.core.errors import UserError
 from withhold.core.output_targets import check_target
-from withhold.core.progress import Progress, Silent
+from withhold.core.progress import Progress, Silent, for_python
 from withhold.media.text_columns import ENDING, open_with_texts, with_texts
 from withhold.methods.features.exact import ExactModifier
 from withhold.records.dataset import Dataset
@@ -26,6 +26,7 @@ from withhold.records.readers import Source, open_media, open_source
 from withhold.records.roles import Roles
 from withhold.records.writers import check_sink
 from withhold.records.writers.row_list import rows_path
+from withhold.release.frame_types import types_of
 from withhold.release.media_stream import release_media
 from withhold.release.modify import check_shape
 from withhold.release.release_files import Written, codes_path
@@ -95,7 +96,11 @@ def release(
 
     `release(bundle, data)` releases records with the Bundle of an earlier fit, or its folder. See
     `Bundle.release` for the other options.
+
+    Progress goes to standard error: bars in a terminal, lines in a notebook, and elsewhere warnings
+    alone. `progress=withhold.core.progress.Silent()` turns it off.
     """
+    progress = progress or for_python()
     if data is None:
         return _release_given(
             bundle, Roles.of(suppress, preserve), config, seed, key, text, progress,
@@ -128,7 +133,7 @@ def _release_given(
     seed: int,
     key: bytes | str | Path | None,
     text: Literal["minilm"] | None,
-    progress: Progress | None,
+    progress: Progress,
     wishes: Wishes,
 ) -> ReleasedDataset:
     """Fit `exact` on these records, and release them."""
@@ -141,7 +146,7 @@ def _release_given(
         original = replace(data, exclude=data.exclude | set(apart))
     elif isinstance(data, str | Path):
         reading = DataOptions(exclude=apart, text=text).resolved(Path(data))
-        original = reading.read(Path(data), progress or Silent())
+        original = reading.read(Path(data), progress)
     else:
         source = open_source(data)
         source = source if text is None else with_texts(source, text, progress)
@@ -151,7 +156,7 @@ def _release_given(
     )
     made = release_dataset(fitted, original, wishes, progress=progress)
     attack = audit_of(original, roles.suppress, roles.preserve, fitted.modifier.key)
-    return replace(made, attack=attack)
+    return replace(made, attack=attack, frame_types=types_of(data))
 
 
 def release_files(

@@ -7,7 +7,8 @@ A condition is NAME[@WHAT] OP VALUE. An audit FAILS if a condition holds.
            column, with_original, subgroup; or bits, nag, balanced; or certificate, the bound on
            every attacker
     OP     > >= < <=
-    VALUE  a number in points (percent; bits for bits), or floor, majority, original with + or -
+    VALUE  a number in points (60 or 60%; bits for bits), or floor, majority, original with + or -.
+           Below 1 it needs its sign (0.6%): without it, it is almost surely a share by mistake.
 
 Without WHAT, > tests the worst tier: any leak counts. < tests the informed figure: what a model
 trained on the release can use. A release that still contains a suppressed attribute as a column, or
@@ -149,6 +150,11 @@ def _parse(text: str, known: list[str]) -> Condition:
             f" (there is: {', '.join(_WHAT)})"
         )
     base, offset = _value(value, text)
+    if not base and what != "bits" and 0 < abs(offset) < 1 and not value.endswith("%"):
+        raise UserError(
+            f"--fail-if '{text}': the number is in percent; write {100 * offset:g} for"
+            f" {100 * offset:g} %, or {offset:g}% if you mean so little"
+        )
     if what in ("bits", "nag", "balanced") and base:
         raise UserError(f"--fail-if '{text}': '{what}' is compared with a number alone")
     return Condition(text=text, attribute=name, what=what, op=op, base=base, offset=offset)

@@ -135,6 +135,8 @@ def _print_tells(console: Any, name: str, columns: tuple[ColumnTells, ...]) -> N
     from rich.markup import escape
     from rich.table import Table
 
+    from withhold.actions.inspect_columns import ALL, NO_FEATURES
+
     guessing = 100 * columns[0].guessing if columns else 0.0
     title = f"'{name}': without any column, {guessing:.1f} % of the guesses are right"
     table = Table(title=escape(title), title_justify="left", title_style="")
@@ -147,9 +149,13 @@ def _print_tells(console: Any, name: str, columns: tuple[ColumnTells, ...]) -> N
         right = "" if one.right is None else f"{100 * one.right:.1f} %"
         bits = "" if one.bits is None else f"{one.bits:.3f}"
         style = "" if one.rule == "harmless" else "yellow"
-        verdict = _VERDICTS.get(one.rule, one.verdict)
-        table.add_row(escape(one.column), one.kind, right, bits, escape(verdict), style=style)
+        short = _VERDICTS.get(one.rule, one.verdict)
+        table.add_row(escape(one.column), one.kind, right, bits, escape(short), style=style)
     console.print(table)
+    apart = [one.column for one in columns if one.kind in NO_FEATURES]
+    if apart and columns[0].column == ALL:
+        left = escape(listing([repr(name) for name in apart]))
+        console.print(f"{ALL}: without free text, ids and the like: {left}", highlight=False)
     telling = [one for one in columns[1:] if one.rule in ("tells", "together", "copy", "jointly")]
     if telling:
         console.print(

@@ -189,8 +189,13 @@ def _tell(made: Given) -> None:
         typer.echo(wrapped(f"attacked: {said}" if i < found else said, sys.stdout))
     for said in with_original_lines(made.audit):
         typer.echo(wrapped(f"measured: {said}", sys.stdout))
-    if made.passed and not made.audit.alarming:
+    for name in made.certificate.attributes:
+        _tell_linked(name, made)
+    blind = any(a.status == "blind" for a in made.audit.suppressed.values())
+    if made.passed and not made.audit.alarming and not blind:
         todo = "hand over this folder; start with README.md and report.html"
+    elif made.passed and not made.audit.alarming:
+        todo = "the audit cannot tell; read report.html before you hand this folder over"
     else:
         todo = "do not hand over this folder before you have read report.html"
     typer.echo(f"{near(made.folder)}: {todo}")
@@ -217,6 +222,21 @@ def _of_known_labels(name: str, claim: ReleaseClaim, made: Given) -> str:
         f"not proved: someone who knows the labels of all other rows (our attack names '{name}' in"
         f" {100 * claim.measured[ALL_BUT_ONE]:.1f} %); --hold-back 10% limits that"
     )
+
+
+def _tell_linked(name: str, made: Given) -> None:
+    """What the audit read from several rows of one person, where it measured that."""
+    found = made.audit.attributes.get(name)
+    if found is None or not found.linked or found.linked_by in (None, name):
+        return
+    most = max(found.linked.values(), key=lambda one: one.accuracy - one.floor)
+    line = (
+        f"attacked: {most.records} rows of one person, added up, name '{name}' in"
+        f" {100 * most.accuracy:.1f} % of cases (guessing: {100 * most.floor:.1f} %); whoever"
+        " learns how rows of one person go together may read more: the proof is about rows of which"
+        " nobody knows that they are of one person"
+    )
+    typer.echo(wrapped(line, sys.stdout))
 
 
 def _moved(made: Given) -> Any:

@@ -1,4 +1,4 @@
-"""One progress interface: bars in a terminal, lines in a log, silence in a library."""
+"""One progress interface: bars in a terminal, lines in a log, warnings or silence in a library."""
 
 from __future__ import annotations
 
@@ -45,6 +45,15 @@ class Silent:
 
     def say(self, line: str) -> None:
         """Print nothing."""
+
+
+class OnlyWarnings(Silent):
+    """For scripts: nothing but what starts with `warning:`, on standard error."""
+
+    def say(self, line: str) -> None:
+        """Write a warning."""
+        if line.startswith("warning:"):
+            print(line, file=sys.stderr, flush=True)
 
 
 class Lines:
@@ -141,6 +150,16 @@ class _BarStage:
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         self.bars.update(self.task, advance=steps, note=note)
+
+
+def for_python() -> Progress:
+    """What a long call from Python shows by itself: `progress=Silent()` turns it off.
+
+    Bars in a terminal, lines in a notebook, and only warnings where standard error is a file.
+    """
+    if "ipykernel" in sys.modules:  # rich would need ipywidgets for its bars
+        return Lines()
+    return Bars() if sys.stderr is not None and sys.stderr.isatty() else OnlyWarnings()
 
 
 def _clock(seconds: float) -> str:

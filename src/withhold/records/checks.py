@@ -28,6 +28,9 @@ def no_attribute(name: str, data: Dataset) -> UserError:
     comma = next((c for c in known if "," in c and c.startswith(name)), None)
     if comma is not None:
         hint = f"; put a name with a comma in double quotes: '\"{comma}\"'"
+    elif len(known) == 1 and name in known[0]:
+        hint = f", which has one column ('{known[0]}'); what separates its fields? name it with"
+        hint += " --delimiter"
     return UserError(f"attribute '{name}' is not in {data.name}{hint}")
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from withhold.core.errors import listing
 from withhold.records.arrow_kinds import is_list, is_text
 
 _LOOKED_AT = 1000  # different values of a column
@@ -21,7 +22,10 @@ _NUMBER = re.compile(
     rf"{_AFTER}\s*"
 )
 _MARK = re.compile(r"[,€$£¥%]|\d\s+[A-Z]{3}\b|\b[A-Z]{3}\s+\d|\d\.\d{3}\.\d{3}")  # no code
+_UNIT = re.compile(r"[€$£¥%A-Z]")
+_THOUSANDS = re.compile(r"[^,]*(?:,\d{3})+(?!\d|,)")  # no decimal comma is followed by three digits
 _DATE = re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?\s*")
+_PLAIN = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*")
 _ISO_DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{1,2}:\d{2}.*)?\s*")
 
 
@@ -34,9 +38,9 @@ def misread_columns(table: pa.Table, names: Iterable[str]) -> dict[str, str]:
     return {name: said for name, said in found.items() if said}
 
 
-def misread_notes(table: pa.Table, names: Iterable[str], *, name: str) -> Iterator[str]:
-    """A warning for each column of the table `name` that is not read as what it holds."""
-    for column, said in misread_columns(table, names).items():
+def misread_notes(misread: Mapping[str, str], *, name: str) -> Iterator[str]:
+    """A warning for each of the `misread_columns` of the table `name`."""
+    for column, said in misread.items():
         yield f"warning: column '{column}' of {name} holds {said}"
 
 
@@ -66,9 +70,33 @@ def _misread(column: pa.ChunkedArray) -> str:
         example = next(v for v in values if _MARK.search(v)).strip()
         return (
             f"numbers with a comma or a unit ('{example}'), which are read as text; write 1234.5"
-            " (pandas: read_csv(FILE, decimal=',', thousands='.'))"
+            f" (pandas: {_how_to_read(values)})"
         )
-    return ""
+    return _partly(values, _ISO_DATE, "dates") or _partly(values, _PLAIN, "numbers")
+
+
+def _how_to_read(values: list[str]) -> str:
+    """How pandas reads numbers with commas or units."""
+    units = "".join(sorted({sign for v in values for sign in _UNIT.findall(v)}))
+    commas = [v for v in values if "," in v]
+    if not commas:
+        return f"df[COLUMN].str.strip('{units} ').astype(float)"
+    how = "thousands=','" if all(map(_THOUSANDS.match, commas)) else "decimal=',', thousands='.'"
+    return f"{'without the unit, ' if units else ''}read_csv(FILE, {how})"
+
+
+def _partly(values: list[str], pattern: re.Pattern[str], what: str) -> str:
+    """Whether almost all different values are dates (or numbers), and some are not."""
+    fits = [pattern.fullmatch(v) is not None for v in values]
+    other = [v.strip() for v, one in zip(values, fits, strict=True) if not one]
+    if not other or not _mostly(fits):
+        return ""
+    example = next(v for v, one in zip(values, fits, strict=True) if one).strip()
+    return (
+        f"{what} ('{example}') and text ({listing([repr(v) for v in other[:3]])}), so it is read as"
+        f" text; if the text means missing, leave it empty (pandas: read_csv(FILE,"
+        f" na_values={other[:3]}))"
+    )
 
 
 def _thousands(column: pa.ChunkedArray) -> str:

@@ -66,7 +66,8 @@ def _copies(table: pa.Table, hidden: Collection[str]) -> list[str]:
         one = table[secret].combine_chunks().dictionary_encode()
         for name in table.column_names:
             kind = table[name].type
-            if name in hidden or pa.types.is_nested(kind) or pa.types.is_floating(kind):
+            other = isinstance(kind, pa.BaseExtensionType) or pa.types.is_nested(kind)
+            if name in hidden or other or pa.types.is_floating(kind):
                 continue
             two = table[name].combine_chunks().dictionary_encode()
             pairs = pa.table({"a": _indices(one), "b": _indices(two)}).group_by(["a", "b"])

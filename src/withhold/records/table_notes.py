@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow.compute as pc
 
 from withhold.records.dataset import Dataset
 from withhold.records.misread_columns import list_notes, misread_columns, misread_notes
+from withhold.records.shared_ids import shared_id_notes
 from withhold.records.spelling import spelling_notes
 from withhold.records.tabular import TableColumns
+from withhold.records.tabular.column_values import places
+from withhold.records.tabular.table_column import TableColumn
 
-SELDOM = 0.05  # of the people with several records, so few have two classes if that is a mistake
+_MANY = 0.05  # share of the records of a column with rare values, from which much is lost
+_NAMED = 5  # columns
 
 
 def table_notes(
     dataset: Dataset, columns: TableColumns, suppress: Collection[str]
 ) -> Iterator[str]:
-    """Columns that are left out, numbers that are read as text, and doubtful labels.
+    """Columns that are left out, numbers that are read as text, rare values and doubtful labels.
 
     Doubtful are classes that differ only in spelling, and ids that two people share.
     """
-    misread = misread_columns(dataset.table, columns.dropped)
+    misread = misread_columns(dataset.table, (*columns.names, *columns.dropped))
     for name, why in columns.dropped.items():
         more = "" if name in misread else _shared_id(dataset, name, why)
         if any(c.kind == "vector" and c.name.startswith(name) for c in columns.columns):
             more = "; its embedding takes part"
         yield f"column '{name}' of {dataset.name} is left out: {why}{more}"
-    yield from misread_notes(dataset.table, (*columns.names, *columns.dropped), name=dataset.name)
+    yield from misread_notes(misread, name=dataset.name)
     yield from list_notes(dataset.table, columns.dropped, name=dataset.name)
     for name in suppress:
         if name in dataset.attribute_names:
             yield from spelling_notes(dataset.attribute(name))
-        yield from _two_people(dataset, name)
+    yield from _rare_values(dataset, [c for c in columns.columns if c.name not in misread])
+    yield from shared_id_notes(dataset, columns.names, suppress)
 
 
 def _shared_id(dataset: Dataset, name: str, why: str) -> str:
@@ -49,24 +54,23 @@ def _shared_id(dataset: Dataset, name: str, why: str) -> str:
     )
 
 
-def _two_people(dataset: Dataset, name: str) -> Iterator[str]:
-    """A warning if a few people have records of two classes where all others have one."""
-    groups = dataset.group_codes
-    if groups is None or name not in dataset.attribute_names or name == dataset.group:
-        return
-    attribute = dataset.attribute(name)
-    if attribute.multilabel:
-        return
-    known = attribute.known
-    person = groups[known]
-    pairs = np.unique(np.stack([person, attribute.codes[known]]), axis=1)[0]
-    classes, records = np.bincount(pairs), np.bincount(person)
-    several = int((records > 1).sum())
-    mixed = np.flatnonzero(classes > 1)
-    if 0 < len(mixed) <= SELDOM * several:
-        row = int(np.flatnonzero(groups == mixed[0])[0])
+def _rare_values(dataset: Dataset, columns: Sequence[TableColumn]) -> Iterator[str]:
+    """Categories that too few records have, in one line; a warning if they are many."""
+    found: dict[str, str] = {}
+    much = False
+    for column in columns:
+        if column.kind != "category" or not column.rare:
+            continue
+        values, rare = column.values or (), set(column.rare)
+        place = places(dataset.table[column.name], column)
+        count = np.bincount(place[place >= 0], minlength=len(values))
+        records = sum(int(count[i]) for i, value in enumerate(values) if value in rare)
+        much |= records > _MANY * len(dataset)
+        held = f"{len(rare):,} of {len(values):,} values"
+        found[column.name] = f"'{column.name}' {held} (in {records:,} of {len(dataset):,} records)"
+    if found:
+        more = f" and {len(found) - _NAMED:,} more columns" if len(found) > _NAMED else ""
         yield (
-            f"warning: {len(mixed):,} of {several:,} people with several records have more than one"
-            f" class of '{name}', e.g. {dataset.table[dataset.group][row].as_py()!r}: do two people"
-            f" share an id of '{dataset.group}'? All records of an id count as one person"
+            f"{'warning: ' if much else ''}rare values of {dataset.name} do not leave, others take"
+            f" their place: {', '.join(list(found.values())[:_NAMED])}{more}"
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import pyarrow as pa
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
 from withhold.core.errors import UserError
-from withhold.core.progress import Progress, Silent
+from withhold.core.progress import Progress, Silent, for_python
 from withhold.core.safe_read import file_sha256
 from withhold.media.folder_sink import dealt
 from withhold.media.telling_sizes import warn_of_sizes
@@ -33,6 +33,7 @@ from withhold.records.writers.row_list import (
     write_rows,
 )
 from withhold.release.certificate import Certifier
+from withhold.release.frame_types import with_types
 from withhold.release.held_back import original_rows, release_places
 from withhold.release.keyed_order import occurrences, shuffled_places
 from withhold.release.media_stream import decide_media, leaving_labels, release_media
@@ -43,6 +44,9 @@ from withhold.release.release_files import making
 from withhold.release.subject import subject_of
 from withhold.release.survey import survey
 from withhold.release.wishes import Wishes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ROWS = 16384
 
@@ -68,15 +72,23 @@ class ReleasedDataset(Dataset):
     key: bytes = field(default=b"", repr=False)  # signs the certificate when it is written
     write_media: Callable[[Path], object] | None = field(default=None, repr=False)
     attack: Callable[..., Any] | None = field(default=None, repr=False)  # audits it, if known
+    frame_types: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of a pandas frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A pandas frame; with the types of the original, if that was one."""
+        return with_types(super().to_pandas(), self.frame_types)
 
     def audit(self, *, quick: bool = False, progress: Progress | None = None) -> Any:
-        """Attack these records with retrained models; `.to_html(path)` writes the report."""
+        """Attack these records with retrained models; `.to_html(path)` writes the report.
+
+        Progress goes to standard error, as that of `withhold.release`.
+        """
         if self.attack is None:
             raise UserError(
                 "this release does not hold its original; audit it with"
                 " withhold.audit(original, release, suppress=…)"
             )
-        return self.attack(self, quick=quick, progress=progress)
+        return self.attack(self, quick=quick, progress=progress or for_python())
 
     def rows(self, rows: Rows) -> Self:
         """Some of the records, in the order given."""

@@ -67,7 +67,8 @@ def data_card(
         "- Whoever can tell which row is whose, and knows other columns of that person's original,"
         " may read more than stated above, and more than from those columns alone.",
         *_with_original(evidence),
-        "- Several rows that are known to belong to one person can say more than one row.",
+        f"- Several rows that are known to belong to one person can say more than one row."
+        f"{_linked(bundle, evidence)}",
         "- Another release of the same records, with another key or other settings, is not covered:"
         " whoever can tell which of its rows belongs to which row here can average out the draws.",
         "- Whoever knows the labels of most rows can narrow down the others (see above).",
@@ -87,6 +88,27 @@ def data_card(
 def _with_original(evidence: Evidence) -> list[str]:
     """What such a person read in the audit, attribute by attribute."""
     return [f"  - Measured: {_plain(line)}." for line in with_original_lines(evidence)]
+
+
+def _linked(bundle: Bundle, evidence: Evidence) -> str:
+    """What attackers read from rows of one person, where the audit measured it."""
+    told = []
+    for name in bundle.roles.suppress:
+        found = evidence.attributes.get(name)
+        if found is None or not found.linked or found.linked_by in (None, name):
+            continue
+        most = max(found.linked.values(), key=lambda one: one.accuracy - one.floor)
+        told.append(
+            f"{_plain(name)} in {_percent(most.accuracy)} of cases from {most.records} rows"
+            f" (guessing: {_percent(most.floor)})"
+        )
+    if not told:
+        return ""
+    return (
+        f" Attackers who added up what each row of a person tells named {'; '.join(told)}. Whoever"
+        " learns how the rows of one person go together may read more. A release with one row per"
+        " person does not have this weakness."
+    )
 
 
 def _sampled(evidence: Evidence) -> list[str]:

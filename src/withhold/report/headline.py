@@ -263,19 +263,18 @@ def _terms(evidence: Evidence) -> tuple[tuple[str, Markup], ...]:
         said.append(("Useful for", told))
     if evidence.suppressed:
         key = evidence.certificate is not None
-        said.append(
-            (
-                "Holds only if",
-                Markup(
-                    "the recipient does not have the original records{} each record is released"
-                    " once{}. A stronger attacker than ours may read more{}."
-                ).format(
-                    "," if key else " and",
-                    ", and the key stays secret" if key else "",
-                    ", up to what is proved" if key else "",
-                ),
-            )
-        )
+        people = any(a.linked_by not in (None, n) for n, a in evidence.suppressed.items())
+        terms = [
+            "the recipient does not have the original records",
+            "each record is released once",
+            *(["nobody can tell which records are of one person"] if people else []),
+            *(["the key stays secret"] if key else []),
+        ]
+        listed = ", ".join(terms[:-1]) + ("," if len(terms) > 2 else "")
+        more = ", up to what is proved" if key else ""
+        stronger = f"A stronger attacker than ours may read more{more}."
+        held = Markup("{} and {}. {}").format(listed, terms[-1], stronger)
+        said.append(("Holds only if", held))
     return tuple(said)
 
 

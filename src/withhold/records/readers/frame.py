@@ -62,6 +62,8 @@ def _as_table(frame: Any, name: str) -> pa.Table:
         )
     try:
         # pandas is recognised by its module name, so that we need not import it.
+        if is_pandas:
+            frame = _without_intervals(frame)
         table = pa.Table.from_pandas(frame, preserve_index=False) if is_pandas else pa.table(frame)
         return table.cast(without_views(table.schema))
     except (pa.ArrowException, TypeError, ValueError) as error:
@@ -70,6 +72,19 @@ def _as_table(frame: Any, name: str) -> pa.Table:
         # Arrow names the column in the last argument of the exception.
         said = "; ".join(str(part).strip() for part in error.args).replace("\n", " ")
         raise UserError(f"{name} cannot be read: {said}; give every column one type") from error
+
+
+def _without_intervals(frame: Any) -> Any:
+    """The pandas frame with ranges, as `pd.cut` makes them, as categories of text: Arrow would
+    store them as a type that its functions do not take."""
+    if not frame.columns.is_unique:
+        return frame
+    text = {}
+    for name, kind in frame.dtypes.items():
+        categories = getattr(getattr(kind, "categories", None), "dtype", kind)
+        if str(categories).startswith("interval"):
+            text[name] = frame[name].astype("category").cat.rename_categories(str)
+    return frame.assign(**text) if text else frame
 
 
 def _kind(frame: Any) -> str:

@@ -101,7 +101,9 @@ class ValueTypes:
         kind = _KINDS.get(type(value))
         if kind is None:
             what = "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
-            raise self._refusal(name, place, what, "give each of its values a column")
+            raise self._refusal(
+                name, place, what, "give each of its values a column (pandas: json_normalize)"
+            )
         if kind == _INTEGER and not -_EXACT <= value <= _EXACT:
             if not -(2**63) <= value < 2**63:
                 raise self._refusal(name, place, "an integer beyond 64 bits", "write it as text")

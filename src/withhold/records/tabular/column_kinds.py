@@ -20,6 +20,7 @@ from withhold.records.tabular.vector_features import is_vectors, vectors
 MOST_PARSE = 0.9  # above this share of dates (or numbers), the other values are mistakes
 MOSTLY_DISTINCT = 0.9  # distinct values per record, from which text is an identifier
 LONG_TEXT = 40  # mean length in characters, from which text that seldom repeats is free text
+_SHORT = 20  # characters of a value that may mean missing, such as "-" or "unknown"
 FEWEST_COUNTED = 10  # records, from which integers that only count up are an identifier
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
@@ -71,7 +72,7 @@ class _Place:
     def error(self, what: str, value: object, row: int, way_out: str) -> UserError:
         return UserError(
             f"column '{self.column}' of {self.table} {what}: record {row} (the first is 0) has"
-            f" {value!r}; {way_out}"
+            f" {value!r}; {way_out} (--drop {self.column})"
         )
 
 
@@ -176,8 +177,9 @@ def _text_dates(column: pa.ChunkedArray, place: _Place, missing: float) -> Table
         bad = seconds.is_null().to_numpy(zero_copy_only=False)
         if counts[bad].sum() < (1 - MOST_PARSE) * records:
             if bad.any():
-                way_out = "write it as YYYY-MM-DD, leave it empty or leave out the column"
-                raise _first_bad(column, values, bad, place, "does not parse as dates", way_out)
+                raise _first_bad(
+                    column, values, bad, place, "does not parse as dates", "write it as YYYY-MM-DD"
+                )
             low, high = int(pc.min(seconds).as_py()), int(pc.max(seconds).as_py())
             name, kind = place.column, column.type
             constant: Kind = "constant" if low == high and missing == 0 else "date"
@@ -186,8 +188,7 @@ def _text_dates(column: pa.ChunkedArray, place: _Place, missing: float) -> Table
         return None
     number = pc.match_substring_regex(values, _NUMBER).to_numpy(zero_copy_only=False)
     if MOST_PARSE < counts[number].sum() / records < 1:
-        way_out = "correct it, leave it empty or leave out the column"
-        raise _first_bad(column, values, ~number, place, "mixes numbers and text", way_out)
+        raise _first_bad(column, values, ~number, place, "mixes numbers and text", "correct it")
     return None
 
 
@@ -201,7 +202,11 @@ def _first_bad(
 ) -> UserError:
     wrong = pc.is_in(column.cast(values.type), value_set=values.filter(pa.array(bad)))
     row = int(pc.index(wrong, True).as_py())
-    return place.error(what, column[row].as_py(), row, way_out)
+    value = column[row].as_py()
+    way_out += ", leave it empty"
+    if len(value) <= _SHORT and not any(sign.isdigit() for sign in value):
+        way_out += f" (pandas: read_csv(FILE, na_values=[{value!r}]))"
+    return place.error(what, value, row, f"{way_out}, or leave out the column")
 
 
 def _number(column: pa.ChunkedArray, place: _Place, missing: float) -> TableColumn:

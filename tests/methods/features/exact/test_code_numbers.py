@@ -31,6 +31,23 @@ def test_classes_of_one_per_cent_do_not_hold_the_others_down() -> None:
     assert numbers([500, 500, 20]) == [4]  # 2 % of the records count
 
 
+def _told(sizes: list[int]) -> str:
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    names = tuple(f'["p{i}"]' for i in range(len(sizes)))
+    told = Recorder()
+    code_numbers(Classes(names, codes), np.zeros_like(codes), ExactConfig(), "'who'", told)
+    return told.text
+
+
+def test_a_small_class_that_holds_the_others_down_is_named() -> None:
+    line = _told([140, 153, 7])
+    assert "class 'p2' of 'who' has 7 of 300 records, so there are only 2 codes" in line
+    assert "without it there would be 28" in line
+    assert _told([150, 150]) == ""
+    assert _told([290, 10]) == ""  # without it there would be nothing to suppress
+    assert _told([140, 120, 40]) == ""  # a large part of the records
+
+
 def test_there_are_two_codes_at_least_and_not_more_than_anybody_needs() -> None:
     assert numbers([5, 5]) == [2]
     assert numbers([20_000, 20_000]) == [MOST]

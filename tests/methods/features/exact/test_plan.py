@@ -21,6 +21,7 @@ from support import Recorder
 from withhold.certificate import plan_tally
 from withhold.certificate.given_release import preserved_names
 from withhold.certificate.plan_tally import PlanTally
+from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 
 EXACT = 1e-6
@@ -93,11 +94,51 @@ def test_a_class_of_one_record_draws_by_the_shares_alone() -> None:
 def test_merged_classes_are_balanced_as_one_and_named() -> None:
     data = world((200, 150, 1, 2), seed=6)
     told = Recorder()
-    modifier = fitted(data, codes=None, each=10, progress=told)
+    modifier = fitted(data, codes=None, each=10, smallest=5, progress=told)
     assert modifier.classes == ('["p0"]', '["p1"]', "(rest)")
     classes = ["rest" if c in ("('p2',)", "('p3',)") else c for c in texts(data, "who")]
     assert unequal(plan_of(modifier, data), classes, texts(data)) < EXACT
     assert "2 joint classes of who with fewer than 5 records are merged" in told.text
+
+
+def test_one_small_class_is_not_merged_with_anything() -> None:
+    data = world((200, 150, 2), seed=6)
+    told = Recorder()
+    modifier = fitted(data, codes=None, each=10, smallest=5, progress=told)
+    assert modifier.classes == ('["p0"]', '["p1"]', '["p2"]')
+    assert unequal(plan_of(modifier, data), texts(data, "who"), texts(data)) < EXACT
+    assert "merged" not in told.text
+    assert "1 class has fewer than 10 records (p2)" in told.text
+
+
+def test_a_value_of_few_records_is_refused_unless_the_owner_says_what_to_do() -> None:
+    with pytest.raises(UserError) as told:
+        fitted(world((200, 150, 1, 4, 5), seed=6), codes=None)
+    line = str(told.value)
+    assert "\n" not in line
+    assert "values of 'who' are in fewer than 5 of 360 records ('p2' in 1, 'p3' in 4)" in line
+    assert "merge them into another class, drop their records, or add --set smallest=1" in line
+
+
+def test_many_values_of_few_records_are_to_be_binned() -> None:
+    with pytest.raises(UserError, match=r"'p1' in 3, 'p10' in 3, 'p11' in 3 and 9 more.*bin it"):
+        fitted(world((200, *[3] * 12), seed=6), codes=None)
+
+
+def test_few_missing_labels_are_no_reason_to_refuse() -> None:
+    data = with_missing(world((150, 150), seed=7), "who", every=100)
+    told = Recorder()
+    modifier = fitted(data, codes=None, progress=told)
+    assert [json.loads(c)[0] for c in modifier.classes] == ["p0", "p1", "(missing)"]
+    assert "3 records have no label of 'who': they are a class of their own" in told.text
+
+
+def test_small_combinations_of_two_attributes_are_merged() -> None:
+    data = world((200, 6, 6), words=4, seed=9)
+    told = Recorder()
+    modifier = fitted(data, "who,word", codes=None, progress=told)
+    assert "(rest)" in modifier.classes
+    assert "are merged" in told.text
 
 
 def test_missing_labels_are_a_class_and_said() -> None:

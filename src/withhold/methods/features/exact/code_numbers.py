@@ -13,6 +13,7 @@ from withhold.methods.features.codebook.cells import Classes
 from withhold.methods.features.exact.config import ExactConfig
 
 MOST = 2048  # codes where the user sets no number
+_FEW = 0.05  # share of the records in a class that is too small to decide for all others
 _SMALL = 0.01  # share of the records that may be in classes too small for `each`
 
 
@@ -27,16 +28,11 @@ def code_numbers(
     """
     values = int(u.max(initial=0)) + 1
     total = np.bincount(u, minlength=values)
-    carried = np.empty(values, np.int64)
-    for value in range(values):
-        carried[value] = _carried(np.bincount(classes.codes[u == value]))
-    wanted = np.maximum(carried // config.each, 1)
+    carried = _carried_by(classes.codes, u, values)
     if config.codes is None:
-        if wanted.sum() > MOST:
-            wanted = np.maximum(wanted * MOST // wanted.sum(), 1)
-        if wanted.sum() < 2:
-            wanted[int(total.argmax())] = 2
+        wanted = _wanted(carried, total, config.each)
         _tell_small(classes, int(wanted.sum()), config, progress)
+        _tell_narrow(classes, u, int(wanted.sum()), config, attributes, progress)
         return wanted
     share = np.maximum((config.codes * total) // max(int(total.sum()), 1), 1)
     over = np.flatnonzero(share > np.maximum(carried, 1))
@@ -50,6 +46,21 @@ def code_numbers(
             " small classes (setting smallest)"
         )
     return share.astype(np.int64)
+
+
+def _wanted(carried: IntArray, total: IntArray, each: int) -> IntArray:
+    wanted: IntArray = np.maximum(carried // each, 1)
+    if wanted.sum() > MOST:
+        wanted = np.maximum(wanted * MOST // wanted.sum(), 1)
+    if wanted.sum() < 2:
+        wanted[int(total.argmax())] = 2
+    return wanted
+
+
+def _carried_by(codes: IntArray, u: IntArray, values: int) -> IntArray:
+    """The size of the smallest class that counts, among the records of each value, (U,)."""
+    sizes = [_carried(np.bincount(codes[u == value])) for value in range(values)]
+    return np.array(sizes, np.int64)
 
 
 def _carried(sizes: IntArray) -> int:
@@ -68,6 +79,33 @@ def _tell_small(classes: Classes, codes: int, config: ExactConfig, progress: Pro
             f"warning: {len(few):,} class{'es have' if len(few) > 1 else ' has'} fewer than"
             f" {config.each} records ({names}): their records get codes at random, so little of"
             " them is kept"
+        )
+
+
+def _tell_narrow(
+    classes: Classes,
+    u: IntArray,
+    codes: int,
+    config: ExactConfig,
+    attributes: str,
+    progress: Progress,
+) -> None:
+    """Warn of one small class that holds all others down to far fewer codes."""
+    sizes = np.bincount(classes.codes)
+    counted = np.flatnonzero(sizes >= _carried(sizes))
+    small = int(counted[sizes[counted].argmin()])
+    if sizes[small] > _FEW * len(u) or len(sizes) < 3:
+        return
+    others = classes.codes != small
+    values = int(u.max(initial=0)) + 1
+    carried = _carried_by(classes.codes[others], u[others], values)
+    without = int(_wanted(carried, np.bincount(u, minlength=values), config.each).sum())
+    if without >= 2 * codes:
+        progress.say(
+            f"warning: class '{shown(classes.names[small])}' of {attributes} has"
+            f" {sizes[small]:,} of {len(u):,} records, so there are only {codes:,} codes, and"
+            f" little of the other columns is kept: without it there would be {without:,}; merge"
+            " it into another class, or drop its records"
         )
 
 

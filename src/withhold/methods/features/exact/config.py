@@ -9,6 +9,7 @@ from pydantic import Field, PositiveInt
 from withhold.methods.features.codebook.config import CodebookConfig
 from withhold.methods.features.method_config import MethodConfig
 
+FEWEST = 5  # records of a class, where the user sets no `smallest`
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -40,10 +41,11 @@ class ExactConfig(MethodConfig):
         " column keeps its shares",
     )
     least: int = Field(5, ge=1, description="people (groups, or records) behind every code")
-    smallest: int = Field(
-        5,
+    smallest: int | None = Field(
+        None,
         ge=1,
-        description="joint classes with fewer records are merged, and not hidden from each other",
+        description="joint classes with fewer records are merged, and not hidden from each other;"
+        " unset: 5, and a value of one attribute with fewer is refused",
     )
 
     # The learning of the codes; see `codebook`.
@@ -58,11 +60,16 @@ class ExactConfig(MethodConfig):
     learning_rate: float = Field(3e-3, gt=0)
     weight_decay: float = Field(0.01, ge=0)
 
+    @property
+    def fewest(self) -> int:
+        """Records from which a class is hidden by itself."""
+        return FEWEST if self.smallest is None else self.smallest
+
     def of_codebook(self, codes: int) -> CodebookConfig:
         """The settings of the solvers of `codebook`, which learn the scores."""
         shared = (
-            "least", "smallest", "directions", "components", "hidden", "dropout", "rounds",
+            "least", "directions", "components", "hidden", "dropout", "rounds",
             "exact_rounds", "epochs", "batch", "learning_rate", "weight_decay",
         )  # fmt: skip
         values = {name: getattr(self, name) for name in shared}
-        return CodebookConfig(codes=max(codes, 2), folds=1, **values)
+        return CodebookConfig(codes=max(codes, 2), folds=1, smallest=self.fewest, **values)

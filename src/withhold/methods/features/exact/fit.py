@@ -21,10 +21,11 @@ from withhold.methods.features.exact.candidates import ExactCandidate, candidate
 from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
-from withhold.methods.features.exact.merged_classes import refuse_merged
+from withhold.methods.features.exact.linked_rows import linked_notes
 from withhold.methods.features.exact.modifier import ExactModifier, ExactPlan
 from withhold.methods.features.exact.people import people_in
 from withhold.methods.features.exact.preserved_values import refuse_rare_values, with_every_value
+from withhold.methods.features.exact.small_classes import refuse_merged, refuse_small
 from withhold.methods.features.exact.streamed_means import streamed_means
 from withhold.methods.features.exact.table_rows import TableRows
 from withhold.methods.registry import method
@@ -71,22 +72,28 @@ class _Cases:
     ) -> None:
         self.dataset, self.roles = dataset, roles
         hidden = [complete(dataset.attribute(n)) for n in roles.suppress]
-        self.classes: Classes = joint_classes(hidden, config.smallest)
+        self.classes: Classes = joint_classes(hidden, config.fewest)
+        if self.classes.merged == 1:  # alone, a small class keeps its name
+            self.classes = joint_classes(hidden)
         missing = {n: dataset.attribute(n).missing for n in roles.suppress}
         for name, count in missing.items():
             if count:
                 progress.say(
                     f"{count:,} records have no label of '{name}': they are a class of their own"
                 )
+        refuse_merged(self.classes, len(dataset), hidden, smallest=config.fewest)
+        if config.smallest is None:
+            refuse_small([dataset.attribute(n) for n in roles.suppress], fewest=config.fewest)
         if self.classes.merged:
-            refuse_merged(self.classes, len(dataset), hidden, smallest=config.smallest)
             progress.say(
                 f"warning: {self.classes.merged:,} joint classes of {', '.join(roles.suppress)}"
-                f" with fewer than {config.smallest} records are merged: their"
+                f" with fewer than {config.fewest} records are merged: their"
                 f" {self.classes.in_merged:,} records are hidden among the others, but not from"
                 " each other (setting smallest)"
             )
         self.people = people_in(dataset, roles, config.least, progress)
+        for note in linked_notes(dataset, roles, self.people):
+            progress.say(note)
         self.values, self.u = joint_names(
             [dataset.attribute(n) for n in roles.preserve], len(dataset)
         )

@@ -220,6 +220,3 @@ class ExactModifier(Channel):
             values=checked.values,
             rows=rows,
         )
-
-
-_PIECE = 2048  # records whose probabilities are in memory at once

@@ -1,0 +1,143 @@
+"""People with five rows each: together they tell more than one row, and one row per person ends it.
+
+`sex` is the same in all rows of a person. Its classes are balanced row by row, which says nothing
+about how the rows of one person go together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from support import Recorder
+from withhold.actions.release import release
+from withhold.certificate import plan_tally
+from withhold.cli.main import outcome
+from withhold.learn.nets.device import threads
+from withhold.records.dataset import Dataset
+from withhold.release.released_dataset import ReleasedDataset
+
+ROWS = 5
+QUICK = {"codes": 12, "rounds": 1, "exact_rounds": 0, "epochs": 2}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_certificate() -> Iterator[None]:
+    """One thread, and no samples for several rows put together."""
+    with pytest.MonkeyPatch.context() as patch, threads(1):
+        patch.setattr(plan_tally, "_KEPT", 0)
+        yield
+
+
+def people(number: int = 160) -> pd.DataFrame:
+    """x is alike in all rows of a woman and not of a man; `plan` fits the sex in 3 of 4 rows."""
+    rng = np.random.default_rng(0)
+    n = number * ROWS
+    female = np.repeat(rng.permutation(np.arange(number) % 2), ROWS)
+    own = np.repeat(rng.normal(size=number), ROWS)
+    return pd.DataFrame(
+        {
+            "person": [f"p{i // ROWS}" for i in range(n)],
+            "sex": np.where(female, "female", "male"),
+            "x": np.round(np.where(female, own, rng.normal(size=n)), 2),
+            "plan": np.where(rng.random(n) < 0.75, female, 1 - female),
+        }
+    )
+
+
+def released(
+    frame: pd.DataFrame, *, preserve: str = "", told: Recorder | None = None
+) -> ReleasedDataset:
+    data = Dataset.read(frame, kind="table", group="person")
+    return release(
+        data,
+        suppress="sex",
+        preserve=preserve,
+        config=QUICK,
+        key=bytes(range(32)),
+        same_order=True,
+        progress=told or Recorder(),
+    )
+
+
+def spread(frame: pd.DataFrame, made: ReleasedDataset) -> tuple[np.ndarray, np.ndarray]:
+    """How far the rows of each person lie apart, and their sex: what who links rows can see."""
+    x = pd.Series(made.table["x"].to_pandas().to_numpy(float), index=frame["person"].to_numpy())
+    apart = x.groupby(level=0).std().fillna(0.0)
+    sex = frame.groupby("person")["sex"].first()
+    return apart.to_numpy(), (sex.loc[apart.index] == "female").to_numpy()
+
+
+def best_threshold(value: np.ndarray, truth: np.ndarray) -> float:
+    """The accuracy on the second half of a threshold that is chosen on the first."""
+    half = len(value) // 2
+    cuts = np.unique(value[:half])
+    right = [((value[:half] <= c) == truth[:half]).mean() for c in cuts]
+    return float(((value[half:] <= cuts[int(np.argmax(right))]) == truth[half:]).mean())
+
+
+def test_rows_of_one_person_tell_what_no_single_row_does() -> None:
+    frame, told = people(), Recorder()
+    made = released(frame.drop(columns="plan"), told=told)
+    assert best_threshold(*spread(frame, made)) > 0.7  # every second person is a woman
+    assert made.certificate is not None
+    claim = made.certificate.attributes["sex"].release
+    assert claim is not None
+    assert claim.stated == pytest.approx(claim.floor, abs=1e-6)  # of one row, the proof holds
+    (line,) = [one for one in told.lines if "several rows" in one]
+    assert "160 people of 'person' have several rows (up to 5), and 'sex' is the same" in line
+    assert "release one row per person (pandas: df.groupby('person').sample(1))" in line
+
+
+@pytest.mark.slow
+def test_the_linked_tier_reads_preserved_labels_of_all_rows() -> None:
+    made = released(people(), preserve="plan")
+    found = made.audit(quick=True, progress=Recorder()).attributes["sex"]
+    assert found.linked["5"].accuracy > found.informed.accuracy + 0.08
+    assert found.linked["5"].accuracy > 0.82  # five times 3 of 4: 90 %
+
+
+def test_with_one_row_per_person_nothing_is_left() -> None:
+    frame = people(400)
+    frame = frame.groupby("person").sample(1, random_state=0).reset_index(drop=True)
+    told = Recorder()
+    made = released(frame, preserve="plan", told=told)
+    assert not [one for one in told.lines if "several rows" in one]
+    found = made.audit(quick=True, progress=Recorder()).attributes["sex"]
+    assert found.linked == {}
+    assert found.status == "floor"
+    assert found.worst <= found.floor + 0.08
+    assert (spread(frame, made)[0] == 0).all()  # one row has no spread
+
+
+def test_an_attribute_that_differs_within_people_needs_no_warning() -> None:
+    frame, told = people(60), Recorder()
+    frame["sex"] = np.where(np.arange(len(frame)) % 2, "female", "male")
+    released(frame, told=told)
+    assert not [one for one in told.lines if "several rows" in one]
+
+
+@pytest.mark.slow
+def test_terminal_and_card_say_what_linked_rows_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = people()
+    tall = 15 * (frame["sex"] == "male") + np.random.default_rng(1).normal(165, 3, len(frame))
+    frame.assign(height=tall.round(1)).to_csv("visits.csv", index=False)
+    code = outcome(
+        ["release", "visits.csv", "--suppress", "sex", "--preserve", "plan", "--group", "person",
+         "-o", "out", "--quick", *(f"--set={n}={v}" for n, v in QUICK.items())]
+    )  # fmt: skip
+    told = capsys.readouterr()
+    assert code == 0
+    assert "df.groupby('person').sample(1)" in told.err
+    assert "attacked: 5 rows of one person, added up, name 'sex' in" in told.out
+    assert "hand over this folder; start with README.md and report.html" in told.out
+    card = Path("out/README.md").read_text()
+    assert "Attackers who added up what each row of a person tells named sex in" in card
+    assert "nobody can tell which records are of one person" in Path("out/report.html").read_text()
