@@ -79,10 +79,14 @@ class FormFile:
 
     def _on_field(self, data: bytes, start: int, end: int) -> None:
         self._field += data[start:end]
+        self._check_header()
 
     def _on_value(self, data: bytes, start: int, end: int) -> None:
         self._value += data[start:end]
-        if len(self._value) > _MOST_HEADERS:
+        self._check_header()
+
+    def _check_header(self) -> None:
+        if len(self._field) + len(self._value) > _MOST_HEADERS:
             raise Problem(422, "this is not a form with a file")
 
     def _on_header(self) -> None:
