@@ -108,7 +108,7 @@ def test_strangers_cannot_take_the_places_of_others(server: Impatient) -> None:
     try:
         time.sleep(0.3)
         assert server.answer(head, form).startswith(b"HTTP/1.1 429")
-        assert server.ask("jobs") == []
+        assert server.call("jobs") == []
         # The body of another page is not read without a session.
         other = head.replace(b"/login", b"/data/" + b"0" * 32 + b"/release")
         got = server.answer(other, form)
@@ -133,7 +133,7 @@ def test_a_trickle_is_not_an_upload(server: Impatient) -> None:
             except TimeoutError:
                 continue
         assert got.startswith(b"HTTP/1.1 408")
-    assert server.ask("datasets") == []
+    assert server.call("datasets") == []
 
 
 def test_who_leaves_in_the_middle_is_no_error(server: Impatient) -> None:
