@@ -53,7 +53,8 @@ def serve(
 def _listen(settings: ServerSettings) -> socket.socket:
     """The socket of the server, so that a port that is taken is reported before anything starts."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol named, asyncio turns off Nagle's algorithm, which costs 40 ms per answer.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((settings.host, settings.port))
