@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def extract_to(
     if resumed:
         progress.say(f"resuming from {parts.folder}: {resumed:,} of {len(job.collection):,} done")
     try:
-        _fill(parts, job, strict, progress, _blocks(job, parts.stop, workers, spread))
+        _fill(parts, job, strict, progress, partial(_blocks, job, parts.stop, workers, spread))
     except BaseException:
         if not parts.paths:
             parts.remove()  # there is nothing in it to go on from
@@ -100,7 +101,11 @@ def _blocks(
 
 
 def _fill(
-    parts: ExtractedParts, job: Job, strict: bool, progress: Progress, made: Iterator[Block]
+    parts: ExtractedParts,
+    job: Job,
+    strict: bool,
+    progress: Progress,
+    made: Callable[[], Iterator[Block]],
 ) -> None:
     """Extract what is not in the parts yet."""
     _refuse(job, parts.skipped(), strict)
@@ -112,11 +117,11 @@ def _fill(
             _refuse(job, [s for block in some for s in block.skipped], strict)
 
 
-def _gathered(made: Iterator[Block]) -> Iterator[list[Block]]:
+def _gathered(made: Callable[[], Iterator[Block]]) -> Iterator[list[Block]]:
     """Blocks, gathered until they are large enough for a file."""
     held: list[Block] = []
     size, began = 0, time.monotonic()
-    for block in made:
+    for block in made():  # held by this loop alone, so that an error ends its threads
         held.append(block)
         size += block.raw.nbytes
         if size >= _BYTES or time.monotonic() - began >= _SECONDS:
