@@ -23,6 +23,7 @@ from withhold.actions.engine_options import EngineOptions
 from withhold.actions.extract import ExtractRequest, _check_sendable, extract
 from withhold.audit import pool
 from withhold.audit.audit_settings import AuditSettings
+from withhold.bench.audit_engines import timeless
 from withhold.certificate import certify_bundle
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
@@ -55,13 +56,7 @@ def audited(engine: Engine | None, *, workers: int | None = 1) -> Audit:
 
 def same(one: Audit, two: Audit) -> bool:
     """Equal to the last bit but for when it was and how long it took."""
-    return repr(_timeless(one.to_dict())) == repr(_timeless(two.to_dict()))
-
-
-def _timeless(found: Any) -> Any:
-    if isinstance(found, dict):
-        return {n: _timeless(v) for n, v in found.items() if n not in ("made", "seconds")}
-    return [_timeless(v) for v in found] if isinstance(found, list | tuple) else found
+    return repr(timeless(one.to_dict())) == repr(timeless(two.to_dict()))
 
 
 def certified(folder: Path, spread: Any) -> bytes:
