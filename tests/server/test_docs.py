@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from server.process import ServerProcess
+from withhold.core.errors import UserError
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -57,7 +58,7 @@ def test_the_commands_of_the_docs(tmp_path: Path) -> None:
         assert [one["id"] for one in server.call("bundles")] == [job["id"]]
         assert len(server.call("jobs")) == 2
         for name in ("key", "bundle", "worker.log", "..%2fprivate%2fbundle%2fkey"):
-            with pytest.raises(AssertionError, match=r"no such file|not found"):
+            with pytest.raises(UserError, match=r"no such file|not found"):
                 server.call(f"jobs/{job['id']}/files/{name}")
         key = next((tmp_path / "served").rglob("bundle/key"))
         assert key.stat().st_mode & 0o777 == 0o600
