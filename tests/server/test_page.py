@@ -84,6 +84,9 @@ def test_a_dropped_file_is_streamed_to_its_folder(visitor: tuple[TestClient, Ser
     cut = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\nabc'
     headers = {**ORIGIN, "Content-Type": "multipart/form-data; boundary=x"}
     assert client.post("/upload", content=cut, headers=headers).status_code == 422
+    for kind in ("multipart/form-data; boundary=" + "y" * 500, "multipart/form-data", "text/csv"):
+        odd_kind = {**ORIGIN, "Content-Type": kind}
+        assert client.post("/upload", content=cut, headers=odd_kind).status_code == 422
     assert len(served.service.datasets.uploads()) == 1
     assert len(list((served.service.folder.root / "uploads").iterdir())) == 1
 

@@ -18,6 +18,7 @@ def run_http(app: FastAPI, listening: socket.socket, *, header_seconds: float) -
     logger = logging.getLogger("uvicorn")
     logger.handlers = [_Structured(app.state.service.log)]
     logger.propagate = False
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it logs bytes of forms
 
     class Protocol(_TimelyProtocol):
         seconds = header_seconds
