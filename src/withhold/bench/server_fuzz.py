@@ -59,7 +59,8 @@ def fuzz(
         if sum(answers.values()) >= requests or time.monotonic() > end:
             raise Enough
         part = case.operation.path.split("/")[3:4]
-        if part and part[0] in ids and not choice.randrange(_REAL):
+        kept = case.operation.method.upper() != "DELETE"  # what exists must stay for the others
+        if kept and part and part[0] in ids and not choice.randrange(_REAL):
             parameters = dict(case.path_parameters or {})
             if "id" in parameters:
                 case.path_parameters = parameters | {"id": ids[part[0]]}

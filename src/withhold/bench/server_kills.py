@@ -63,6 +63,7 @@ def kill_under_load(
                 with load.turn:
                     server.kill()
                     server.start()
+                    server.asked("GET", "/healthz")
                 restarts.append(time.perf_counter() - began)
                 stage.advance()
     finally:
