@@ -22,8 +22,8 @@ from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.release.engines.distributed import EngineRelease
 from withhold.release.engines.engine import Engine, InWorker, opened
-from withhold.release.policy import Wishes
 from withhold.release.stream import release_features
+from withhold.release.wishes import Wishes
 
 N, D = 600, 6
 KEY = key_of(5)

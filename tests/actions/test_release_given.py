@@ -27,7 +27,7 @@ from withhold.datasets.worlds.census import census
 from withhold.learn.nets.device import threads
 from withhold.records.dataset import Dataset
 from withhold.records.writers.row_list import read_rows
-from withhold.release.policy import Wishes
+from withhold.release.wishes import Wishes
 
 QUICK = {"codes": 12, "rounds": 1, "exact_rounds": 0, "epochs": 2, "scores": "metric"}
 FILES = {"people.csv", "certificate.json", "audit.json", "report.html", "README.md"}

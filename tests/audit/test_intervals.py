@@ -5,7 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from withhold.audit.intervals import Z_95, Z_995, hull, resamples, share, wilson
+from withhold.audit.intervals import (
+    SURE,
+    Z_95,
+    Z_995,
+    hull,
+    paired_gain,
+    resamples,
+    share,
+    shared,
+    surely_above,
+    wilson,
+)
 
 # --- wilson ---
 
@@ -170,3 +181,70 @@ def test_resamples_of_much_come_in_blocks():
 
 def test_the_hull_holds_both():
     assert hull((0.2, 0.5), (0.3, 0.9)) == (0.2, 0.9)
+
+
+# --- paired_gain ---
+
+
+@pytest.mark.parametrize("n", [30, 120, 600])
+@pytest.mark.parametrize(("wins", "losses"), [(0.1, 0.1), (0.02, 0.02), (0.2, 0.05), (0.3, 0.0)])
+def test_a_paired_gain_lies_in_its_interval_as_often_as_promised(n, wins, losses):
+    rng = np.random.default_rng(0)
+    gain, missed, false = wins - losses, 0, 0
+    for _ in range(1000):
+        u = rng.random(n)
+        after, before = u < wins, (u >= wins) & (u < wins + losses)
+        found = paired_gain(before, after, None)
+        assert found.mean == pytest.approx(after.mean() - before.mean())
+        assert found.least <= found.ci[0] <= found.mean <= found.ci[1]
+        missed += not found.ci[0] <= gain <= found.ci[1]
+        false += found.least > gain
+    # Few records of which all wins and losses are missed give an interval without width.
+    assert missed <= (1000 if n * wins < 10 else 70)
+    assert false <= 15
+
+
+def test_records_of_one_person_count_once():
+    rng = np.random.default_rng(1)
+    people = np.repeat(np.arange(12), 50)
+    better = rng.random(12) < 0.6  # all records of a person go together
+    before, after = ~better[people], better[people]
+    alone, grouped = paired_gain(before, after, None), paired_gain(before, after, people)
+    assert alone.mean == grouped.mean
+    assert grouped.least < 0 < alone.least
+    assert paired_gain(before, after, np.zeros(600, int)).least == -1.0
+
+
+def test_equal_predictions_have_no_gain():
+    right = np.arange(50) % 2 == 0
+    found = paired_gain(right, right, None)
+    assert (found.mean, found.ci, found.least) == (0.0, (0.0, 0.0), 0.0)
+
+
+# --- surely_above ---
+
+
+@given(
+    n=st.integers(20, 5000), rate=st.floats(0.05, 0.95), bound=st.floats(0.01, 0.99),
+    level=st.sampled_from([0.99, SURE, 0.9975, 0.9999]),
+)  # fmt: skip
+def test_a_share_is_compared_as_its_own_interval_at_that_level_would(n, rate, bound, level):
+    from scipy.special import ndtri
+
+    right = round(rate * n)
+    least, direct = (wilson(right, n, z=z)[0] for z in (Z_995, float(ndtri(level))))
+    if abs(direct - bound) > 1e-9:
+        assert surely_above(right / n, least, bound, level=level) is (direct > bound)
+
+
+@pytest.mark.parametrize("n", [120, 600, 5000])
+@pytest.mark.parametrize("p", [0.5, 0.52, 0.7])
+def test_two_tiers_contradict_an_honest_bound_in_about_1_of_200_audits(n, p):
+    """Counted over all outcomes of an attack that is right with probability p, the bound itself."""
+    from scipy.stats import binom
+
+    right = np.arange(n + 1)
+    above = [
+        surely_above(k / n, wilson(k, n, z=Z_995)[0], p, level=shared(2)) for k in right.tolist()
+    ]
+    assert 2 * binom.pmf(right, n, p)[above].sum() < 0.0062

@@ -22,6 +22,7 @@ config: {scores: metric, codes: 30, least: 1}
 rows:
   - {label: hard, suppress: secret, config: {softness: 0.02}}
   - {label: soft, suppress: secret, config: {softness: 8}}
+  - {label: held, suppress: secret, hold_back: 0.2, config: {softness: 0.02}}
 """
 
 
@@ -35,16 +36,19 @@ def test_soft_plans_weaken_elimination(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "made.yaml").write_text(TEXT)
     recipe, out = find_recipe(str(tmp_path / "made.yaml")), tmp_path / "out"
     result = run_recipe(recipe, out, progress=Silent())
-    hard, soft = result.rows
+    hard, soft, held = result.rows
     for row in result.rows:
         assert row.floor == pytest.approx(1 / 3)
         for share in ("0.1", "0.5", "0.9"):
             # What attacks find is below what is proved; they repeat at random.
             assert max(row.measured[share]) <= max(row.bound[share]) + 0.03
-        assert row.bound["all-but-one"] == (1.0, 1.0)
+        assert (row.bound["all-but-one"] == (1.0, 1.0)) == (row is not held)
     # Ten rows a code, a third of each class: whoever knows the others sees which one lacks.
     assert min(hard.audit) > max(soft.audit)
     assert np.mean(hard.measured["all-but-one"]) > 0.45
+    # Rows that are held back may be the ones that a class lacks.
+    assert max(held.audit) < min(hard.audit)
+    assert max(held.measured["all-but-one"]) <= max(held.bound["all-but-one"]) < 0.8
     header, lines = result.cells()
     assert {len(line) for line in lines} == {len(header)}
     assert " / " in lines[0][header.index("50 % known")]

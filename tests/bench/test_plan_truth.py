@@ -10,11 +10,13 @@ import pytest
 
 from withhold.bench import plan_soundness
 from withhold.bench.given_attacks import at_least
+from withhold.bench.held_back_soundness import eliminated
 from withhold.bench.less_monte_carlo import less_monte_carlo
 from withhold.bench.plan_soundness import judge_plan
 from withhold.bench.plan_truth import best_of, best_of_one, learned_rates, multisets, redrawn, shown
 from withhold.bench.plan_worlds import PLAN_KINDS
 from withhold.certificate import plan_tally
+from withhold.certificate.elimination_bound import ALL_BUT_ONE, known_bounds
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +120,15 @@ def test_a_limit_is_below_the_mean() -> None:
     assert above == 0
     assert at_least(np.full(60, 0.25)) == pytest.approx(0.25)
     assert 0.4 < at_least(rng.normal(0.5, 0.1, 60)) < 0.5
+
+
+@pytest.mark.parametrize("leave", [570, 450])
+def test_the_attack_on_rows_held_back_reaches_its_bound(leave: int) -> None:
+    """Six rows of each of four classes at 25 codes: the claim is exact, so it is met, and an attack
+    that knew less, or a claim that said more, would differ."""
+    s, column = (np.repeat(a.reshape(-1), 6) for a in np.meshgrid(np.arange(4), np.arange(25)))
+    bound = known_bounds(np.full((4, 25), 6.0), leave=leave)[ALL_BUT_ONE]
+    rng = np.random.default_rng(0)
+    rates = np.array([eliminated(s, column, leave, rng) for _ in range(200)])
+    assert rates.mean() == pytest.approx(bound, abs=4 * rates.std() / np.sqrt(200))
+    assert 0.3 < bound < 0.95

@@ -23,7 +23,7 @@ from withhold.media.to_file import list_skipped
 from withhold.records.readers import open_media
 from withhold.records.writers.row_list import read_rows, write_rows
 from withhold.release.media_stream import release_media
-from withhold.release.policy import Wishes
+from withhold.release.wishes import Wishes
 
 FORMULAS = ["=1+1", "+cmd", "-cmd", "@SUM(A1)", "\t=1", "\r=1", "-1+2", "+", "＝1", "-a.png"]
 

@@ -22,7 +22,7 @@ from withhold.records.readers import Samples, open_media
 from withhold.records.readers.media_table import MULAW
 from withhold.records.samples import Picture, Sound
 from withhold.release.media_stream import release_media
-from withhold.release.policy import Wishes
+from withhold.release.wishes import Wishes
 
 KEY = bytes(range(32))
 

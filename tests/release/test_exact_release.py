@@ -23,9 +23,9 @@ from withhold.learn.nets.device import threads
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 from withhold.records.roles import Roles
-from withhold.release.policy import Wishes
 from withhold.release.released_dataset import ReleasedDataset, release_dataset
 from withhold.release.stream import release_features
+from withhold.release.wishes import Wishes
 
 PEOPLE = 300
 QUICK = {"codes": 12, "rounds": 1, "exact_rounds": 0, "epochs": 2, "scores": "metric"}

@@ -25,9 +25,9 @@ from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.records.writers.row_list import check_release, read_rows, write_rows
 from withhold.release.keyed_order import occurrences, shuffled_places
-from withhold.release.policy import Wishes
 from withhold.release.released_dataset import with_rows
 from withhold.release.stream import release_features
+from withhold.release.wishes import Wishes
 
 from .made import HARMLESS, dataset
 

@@ -19,8 +19,9 @@ from withhold.cli.main import outcome
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
-from withhold.release.policy import Subject, Wishes, decide
+from withhold.release.policy import Subject, decide
 from withhold.release.released_dataset import release_dataset
+from withhold.release.wishes import Wishes
 
 from .made import HARMLESS, LEFT_OUT, dataset
 

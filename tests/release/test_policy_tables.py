@@ -8,7 +8,7 @@ import pytest
 
 import withhold as wh
 from withhold.core.errors import UserError
-from withhold.release.policy import Wishes
+from withhold.release.wishes import Wishes
 
 QUICK = {"codes": 8, "scores": "metric"}
 

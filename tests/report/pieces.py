@@ -25,6 +25,7 @@ from withhold.audit.findings import (
     SliceRead,
     Tier,
     Wider,
+    WithOriginal,
 )
 from withhold.audit.intervals import Z_995, wilson
 from withhold.audit.metrics import Interval
@@ -100,6 +101,26 @@ def found(
         "informed": tier(informed, n=n, bits=math.log2(classes) * max(informed - majority, 0)),
     }
     return AttributeEvidence(**defaults | others)
+
+
+def with_original(
+    alone: float, gain: float, *, linked_by: str | None, n: int = 600, half: float = 0.04
+) -> WithOriginal:
+    """A gain that is known to 4 points, by default."""
+    both = alone + gain
+    return WithOriginal(
+        records=n,
+        accuracy=both,
+        ci=wilson(both * n, n),
+        least=both - half,
+        floor=alone,
+        attacker="trees",
+        alone=alone,
+        alone_attacker="logistic",
+        gain=gain,
+        gain_ci=(gain - 0.03, gain + 0.03),
+        linked_by=linked_by,
+    )
 
 
 def certified(bound: float = 0.031, **others: Any) -> Certified:

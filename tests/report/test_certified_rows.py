@@ -133,6 +133,21 @@ def test_an_attack_just_above_an_exact_figure_is_chance() -> None:
     assert a.contradicted
 
 
+def test_two_tiers_share_the_chance_of_a_false_contradiction() -> None:
+    """Each alone would contradict one honest plan in 200, and both together one in 100."""
+    [a] = samples.exact_release(informed=0.0212).suppressed.values()
+    assert a.best.least > a.certificate.at_most  # type: ignore[union-attr]
+    assert not a.contradicted
+    assert a.model_copy(update={"ignorant": None}).contradicted
+
+
+def test_the_test_part_may_have_more_of_the_commonest_class_than_all_rows() -> None:
+    """The plan is about all rows. Naming the commonest class of test rows contradicts nothing."""
+    [a] = samples.exact_release(informed=0.0225).suppressed.values()
+    assert a.contradicted
+    assert not a.model_copy(update={"floor": 0.0224}).contradicted
+
+
 def test_rows_without_a_plan_are_counted() -> None:
     told = chapter(samples.exact_release(given(), verified=False))
     assert "draws" not in told.partition("What the certificate assumes")[0]

@@ -28,10 +28,10 @@ from withhold.records.writers import check_sink
 from withhold.records.writers.row_list import rows_path
 from withhold.release.media_stream import release_media
 from withhold.release.modify import check_shape
-from withhold.release.policy import Wishes
 from withhold.release.release_files import Written, codes_path
 from withhold.release.released_dataset import ReleasedDataset, release_dataset
 from withhold.release.stream import release_features
+from withhold.release.wishes import Wishes
 
 
 class FeatureOptions(Request):
@@ -79,6 +79,7 @@ def release(
     drop: Sequence[str] = (),
     keep_labels: bool = False,
     same_order: bool = False,
+    hold_back: float | str = 0.0,
     text: Literal["minilm"] | None = None,
     progress: Progress | None = None,
 ) -> ReleasedDataset:
@@ -88,7 +89,9 @@ def release(
     them: `.certificate` says what is proved, and `.audit()` attacks them. The data is a file, a
     frame, or a Dataset; files without features are mixed tables. With `text="minilm"` the sentence
     embedding of every free-text column NAME helps to choose the codes, and each row gets the mean
-    embedding of its code as NAME_embedding. The text itself never leaves.
+    embedding of its code as NAME_embedding. The text itself never leaves. With `hold_back=0.1` a
+    random tenth of the rows stays, so that whoever knows the labels of others cannot count who is
+    missing.
 
     `release(bundle, data)` releases records with the Bundle of an earlier fit, or its folder. See
     `Bundle.release` for the other options.
@@ -96,12 +99,15 @@ def release(
     if data is None:
         return _release_given(
             bundle, Roles.of(suppress, preserve), config, seed, key, text, progress,
-            Wishes.of(keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order),
+            Wishes.of(
+                keep=keep, drop=drop, keep_labels=keep_labels, same_order=same_order,
+                hold_back=hold_back,
+            ),
         )  # fmt: skip
-    if suppress or preserve or config or text:
+    if suppress or preserve or config or text or hold_back:
         raise UserError(
-            "a bundle has its roles and settings already; leave out suppress, preserve, config and"
-            " text"
+            "a bundle has its roles and settings already; leave out suppress, preserve, config,"
+            " text and hold_back"
         )
     loaded = bundle if isinstance(bundle, Bundle) else load_bundle(bundle)
     return loaded.release(

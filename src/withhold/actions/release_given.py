@@ -40,10 +40,10 @@ from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.records.table_features import attack_tables
 from withhold.records.writers.row_list import find_rows
-from withhold.release.policy import Wishes
 from withhold.release.release_files import Written
 from withhold.release.released_dataset import with_rows
 from withhold.release.stream import release_features
+from withhold.release.wishes import Wishes
 from withhold.report.data_card import data_card
 from withhold.report.page import render
 
@@ -98,6 +98,11 @@ def release_given(request: GivenRequest, progress: Progress | None = None) -> Gi
     reading = _reading(request)
     _check_gate(request, reading)
     _check_size(request, reading)
+    if request.wishes.hold_back and reading.is_large(request.data):
+        raise UserError(
+            f"{request.data.name} is too large to hold rows back: its audit reads it in blocks;"
+            " leave out --hold-back"
+        )
     fitted = fit_to(
         FitRequest(
             data=request.data,
@@ -244,7 +249,7 @@ def _make(
     for name, content in (
         ("audit.json", leaves.json_bytes()),
         ("report.html", page.encode()),
-        (CARD, data_card(bundle, certificate, found, file).encode()),
+        (CARD, data_card(bundle, certificate, leaves, file).encode()),
     ):
         (work / name).write_bytes(content)
     for path in work.iterdir():

@@ -17,12 +17,14 @@ from withhold.audit.findings import (
     SliceRead,
     Tier,
     Wider,
+    WithOriginal,
 )
+from withhold.audit.intervals import shared, surely_above
 from withhold.audit.metrics import Score
 from withhold.records.attribute import Kind
 from withhold.records.roles import Role
 
-_WIDER = ("all_rows", "columns", "column", "subgroup")
+_WIDER = ("all_rows", "columns", "column", "with_original", "subgroup")
 Status = Literal["readable", "floor", "blind"]
 
 
@@ -61,6 +63,11 @@ class AttributeEvidence(Finding):
     subgroup: SliceRead | None = Field(
         None, description="the slice of released records that attackers read most surely"
     )
+    with_original: WithOriginal | None = Field(
+        None,
+        description="an attacker who can tell whose row is whose, and knows that person's original"
+        " features; what counts is the gain over the original alone",
+    )
     copied: bool = Field(
         False, description="whether more released records than expected are copies of originals"
     )
@@ -88,8 +95,10 @@ class AttributeEvidence(Finding):
         """Every tier that was measured, by name; linked tiers as `linked20`.
 
         There are many columns and slices, so the best column or slice counts only if it is surely
-        above its floor.
+        above its floor. `with_original` counts only if receivers may tell whose a row is.
         """
+        both = self.with_original
+        linked = None if both is None or both.linked_by is None else both
         column, subgroup = (
             one if one is not None and one.sure else None for one in (self.column, self.subgroup)
         )
@@ -101,14 +110,15 @@ class AttributeEvidence(Finding):
             "all_rows": self.all_rows,
             "columns": self.columns,
             "column": column,
+            "with_original": linked,
             "subgroup": subgroup,
         }
         return {name: tier for name, tier in found.items() if tier is not None}
 
     def floor_of(self, tier: str) -> float:
         """The floor of a tier. Preserved labels of several linked records may raise it."""
-        found = self.tiers.get(tier)
-        if isinstance(found, Wider):  # measured on other records than the test part
+        found = self.with_original if tier == "with_original" else self.tiers.get(tier)
+        if isinstance(found, Wider):  # on other records, or by someone who knows more
             return found.floor
         return max(self.floor, found.floor) if isinstance(found, Linked) else self.floor
 
@@ -224,7 +234,13 @@ class AttributeEvidence(Finding):
         """Whether the best attack on single records surely reads more than a certified bound.
 
         The figure of a plan has no margin: it is often the floor. So it is compared at the
-        confidence of `readable`. Otherwise one honest certificate in 40 would be contradicted.
+        confidence of `readable`, which the two tiers share: otherwise one honest certificate in 40
+        would be contradicted. It is about all rows; the test part may have more records of the
+        commonest class, which no attack on the release is needed to name. So the floor of the test
+        part counts if it is higher.
         """
-        exact = self.certificate is not None and self.certificate.plan is not None
-        return (self.best.least if exact else self.best.ci[0]) > bound
+        if self.certificate is None or self.certificate.plan is None:
+            return self.best.ci[0] > bound
+        tiers = [t for t in (self.informed, self.ignorant) if t is not None]
+        level, bound = shared(len(tiers)), max(bound, self.floor)
+        return any(surely_above(t.accuracy, t.least, bound, level=level) for t in tiers)

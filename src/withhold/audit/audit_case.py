@@ -14,12 +14,14 @@ from withhold.audit.attackers.attacker import PixelArray, PixelKind
 from withhold.audit.averaged import by_source
 from withhold.audit.findings import Distortion
 from withhold.audit.linked_records import SIZES
+from withhold.audit.lost_records import without_held_back
 from withhold.audit.pairing import PairedRelease, pair
 from withhold.audit.setting_groups import Effort, Pairing
 from withhold.audit.split import Rows, Split
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
+from withhold.release.released_dataset import ReleasedDataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,9 @@ class AuditCase:
     ) -> AuditCase:
         """Split the original, pair the releases with it, and ask the questions of the roles."""
         # Identity can only be measured on a split by record; `parts_of` separates people later.
+        whole = len(original)
+        if isinstance(release, ReleasedDataset) and 0 < len(release) < whole and pairing.id is None:
+            original, release = without_held_back(original, release, roles.suppress)
         named = roles.suppress or ((original.group,) if original.group else ())
         if average is not None:
             original = by_source(original, average)
@@ -60,6 +65,9 @@ class AuditCase:
             raise UserError("other draws (again) need a release; name the release too")
         match = partial(pair, original, by=pairing.id, same_order=pairing.same_order)
         matched = None if release is None else match(release)
+        if matched is not None and len(original) < whole:
+            lost = f"{whole - len(original):,} of {whole:,} records were held back, by its list"
+            matched = replace(matched, notes=(*matched.notes, lost))
         draws = tuple(match(other) for other in again)
         split = Split.of(original, effort.seed)
         limits, seed = effort.limits, effort.seed
@@ -77,7 +85,7 @@ class AuditCase:
     def tiers(self) -> list[str]:
         """The tiers that the audit can measure."""
         found = ["informed", "linked", *(f"linked{r}" for r in SIZES), "all_rows", "subgroup"]
-        found += [] if self.matched is None else ["columns", "column"]
+        found += [] if self.matched is None else ["columns", "column", "with_original"]
         if self.matched is not None and self.matched.same_space:
             found.append("ignorant")
         return found + (["repeated"] if self.draws else [])

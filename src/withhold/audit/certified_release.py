@@ -187,6 +187,7 @@ def _checked(
             people=people,
             vectors=vectors,
             verified=verified,
+            held_back=certificate.release.held_back,
         )
     elif claim is not None:
         claim_of_labels(claim, target, told)

@@ -230,6 +230,11 @@ def _where(a: AttributeEvidence) -> str:
         return f"; column '{a.column.column}'"
     if a.worst_tier == "columns":
         return "; all columns together"
+    if a.worst_tier == "with_original" and a.with_original is not None:
+        return (
+            f"; for someone who can tell whose row is whose ({a.with_original.linked_by}) and knows"
+            " that person's other columns; the floor is what those columns tell alone"
+        )
     if a.worst_tier == "subgroup" and a.subgroup is not None:
         return f"; {a.subgroup.value}"
     if a.worst_tier == "all_rows" and a.all_rows is not None:

@@ -90,6 +90,23 @@ class SliceRead(Wider):
     share: float = Field(description="share of all records")
 
 
+class WithOriginal(Wider):
+    """An attacker who knows which released row is whose, and that person's original features.
+
+    `accuracy` is read from both together. `floor` is what is read without the release: from the
+    original alone, or by guessing. It counts in the verdict only if receivers may tell whose a row
+    is (`linked_by`).
+    """
+
+    alone: float = Field(description="accuracy of the same attackers on the original alone")
+    alone_attacker: str
+    gain: float = Field(description="accuracy - alone, on the same records")
+    gain_ci: Interval = Field(description="95 % interval of the gain, record by record")
+    linked_by: str | None = Field(
+        None, description="how receivers may tell whose a row is; null if nothing shows it"
+    )
+
+
 class Column(Finding):
     """One column of the release, and what it reveals alone."""
 

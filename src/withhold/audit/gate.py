@@ -4,7 +4,8 @@ A condition is NAME[@WHAT] OP VALUE. An audit FAILS if a condition holds.
 
     NAME   an attribute, or a joint attribute (`gender,accent`)
     WHAT   ignorant, informed, linked, linked5, linked20, repeated, worst; or all_rows, columns,
-           column, subgroup; or bits, nag, balanced; or certificate, the bound on every attacker
+           column, with_original, subgroup; or bits, nag, balanced; or certificate, the bound on
+           every attacker
     OP     > >= < <=
     VALUE  a number in points (percent; bits for bits), or floor, majority, original with + or -
 
@@ -42,7 +43,7 @@ _OPS: dict[str, Callable[[float, float], bool]] = {
 }
 _WHAT = (
     *("worst", "ignorant", "informed", "linked", "repeated"),
-    *("all_rows", "columns", "column", "subgroup"),
+    *("all_rows", "columns", "column", "with_original", "subgroup"),
     *("bits", "nag", "balanced", "certificate"),
 )
 _BASES = ("floor", "majority", "original")
@@ -94,7 +95,11 @@ def require_measured(conditions: Iterable[Condition], tiers: Iterable[str]) -> N
     """Refuse a condition on a tier that this audit will not measure, before it runs."""
     able = list(tiers)
     for condition in conditions:
-        tier = condition.what in ("ignorant", "repeated") or condition.what.startswith("linked")
+        tier = condition.what in (
+            "ignorant",
+            "repeated",
+            "with_original",
+        ) or condition.what.startswith("linked")
         if tier and condition.what not in able:
             raise UserError(
                 f"--fail-if '{condition.text}': tier '{condition.what}' will not be measured"
@@ -233,6 +238,8 @@ def _found(condition: Condition, a: AttributeEvidence) -> tuple[float | None, st
         return 100 * a.nag, "nag"
     if what == "certificate":
         return _bound(condition.attribute, a)
+    if what == "with_original" and a.with_original is not None:  # also if rows cannot be linked
+        return 100 * a.with_original.accuracy, what
     if what in ("column", "subgroup") and what not in a.tiers:
         return 100 * a.floor, f"{what}: none is surely above the floor"
     tiers = {n: t for n, t in a.tiers.items() if n == what or (what == "linked" and what in n)}

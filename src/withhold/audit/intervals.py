@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +68,47 @@ def share(
     return value, hull(interval, wide), min(least, sure)
 
 
+@dataclass(frozen=True)
+class PairedGain:
+    """How much more one attacker is right than another on the same records."""
+
+    mean: float
+    ci: tuple[float, float]  # 95 %
+    least: float  # the gain is above this with confidence `SURE`
+
+
+def paired_gain(
+    before: npt.NDArray[np.bool_],
+    after: npt.NDArray[np.bool_],
+    units: npt.NDArray[np.int64] | None,
+) -> PairedGain:
+    """The mean of d_i = after_i - before_i, with two intervals, of which the wider limit counts.
+
+    Student's t of the mean over k units (records, or people): V = k/(k-1) sum_k (sum d - mean d
+    size_k)² / n². And McNemar's test, which is exact for few records: of the m records on which the
+    two differ, the share p on which `after` is right has a binomial interval (Clopper and Pearson);
+    the gain is (2 p - 1) m / n.
+    """
+    d = after.astype(np.float64) - before
+    n, mean = len(d), float(d.mean()) if len(d) else 0.0
+    member = np.arange(n) if units is None else np.unique(units, return_inverse=True)[1]
+    people = int(member.max(initial=-1)) + 1
+    if people < 2:  # one person says nothing about others
+        return PairedGain(mean, (-1.0, 1.0), -1.0)
+    sums = np.bincount(member, weights=d) - mean * np.bincount(member)
+    error = float(np.sqrt(people / (people - 1) * np.square(sums).sum()) / n)
+    wins, losses = int((d > 0).sum()), int((d < 0).sum())
+    differ = wins + losses
+
+    def least(level: float) -> float:
+        exact = (2 * exact_least(wins, differ, level) - 1) * differ / n
+        return min(mean - float(stdtrit(people - 1, level)) * error, exact)
+
+    most = (1 - 2 * exact_least(losses, differ, 0.975)) * differ / n
+    high = max(mean + float(stdtrit(people - 1, 0.975)) * error, most)
+    return PairedGain(mean, (least(0.975), high), least(SURE))
+
+
 def resamples(
     n: int, units: npt.NDArray[np.int64] | None, *, seed: int = 0, draws: int = 400
 ) -> Iterator[npt.NDArray[np.float32]]:
@@ -101,3 +143,21 @@ def shared(looks: int) -> float:
 def exact_least(right: int, n: int, level: float) -> float:
     """The exact lower bound of a share at confidence `level` (Clopper and Pearson)."""
     return float(betaincinv(right, n - right + 1, 1 - level)) if right else 0.0
+
+
+def surely_above(share: float, least: float, bound: float, *, level: float) -> bool:
+    """Whether a share is above a bound at confidence `level`, given its limit `least` at `SURE`.
+
+    A Wilson limit is the p at which z(p) = (share - p) / sqrt(p (1 - p) / n) reaches the quantile
+    of its confidence. z(bound) / z(least) does not depend on n, so neither records nor people have
+    to be counted again.
+    """
+    if share <= bound or bound >= 1:
+        return False
+    if least <= 0 or share <= least:
+        return least > bound
+
+    def z(p: float) -> float:
+        return (share - p) / float(np.sqrt(p * (1 - p)))
+
+    return bound <= 0 or Z_995 * z(bound) / z(least) > float(ndtri(level))

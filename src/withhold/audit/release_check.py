@@ -40,12 +40,14 @@ def checked_claim(
     people: Codes | None = None,
     vectors: FloatArray | None = None,
     verified: bool,
+    held_back: int = 0,
 ) -> tuple[ReleaseClaim | None, list[str]]:
     """The claim as it may be shown, and notes. Raise `UserError` if it states less than the rows.
 
     given: the preserved attributes of the audit. of: the number of codes. told: the labels that the
     certificate counts as known, if all of them are here. people: (n,), the person of each row.
-    vectors: (N, d), the vector of each code, for attacks on groups of near codes.
+    vectors: (N, d), the vector of each code, for attacks on groups of near codes. held_back: rows
+    that the certificate says were held back at random.
 
     With `told`, the figure for one row must match exactly. A figure that is too high is a sign that
     the labels do not belong to the rows, and with wrong labels any release looks private. Figures
@@ -86,12 +88,17 @@ def checked_claim(
         least = floor_of(attribute, told or ())
         check_plan(claim.plan, attribute, codes, floor=least, of=of, told=told)
     chance = max(_MONTE_CARLO, 1 / sqrt(max(again.records, 1)))
-    for what, stated, found in (
-        ("linked", claim.linked, again.linked),
-        ("known", claim.known, again.known),
-    ):
-        _not_below(name, what, stated, found, chance)
+    _not_below(name, "linked", claim.linked, again.linked, chance)
     notes = []
+    if held_back == 0:
+        _not_below(name, "known", claim.known, again.known, chance)
+    elif not verified:
+        # Only the owner knows the rows that were held back. The table of the others is here.
+        notes.append(
+            f"the certificate says that {held_back:,} rows were held back, which only its signature"
+            f" can show; the figures of '{name}' with known labels do not count on it"
+        )
+        claim = claim.model_copy(update={"known": again.known})
     known = _with_preserved(attribute, codes, given)
     if claim.one < known - _ROUNDING and not verified:
         # The claim may have been lowered to the codes alone, or may count fewer labels as known.

@@ -14,12 +14,14 @@ from withhold.audit.copies import copies
 from withhold.audit.detectable import SmallestLeak
 from withhold.audit.feature_views import FeatureViews
 from withhold.audit.findings import Column, Copies
+from withhold.audit.linked_by import linked_by
 from withhold.audit.measure_attribute import floor
 from withhold.audit.pairing import PairedRelease
 from withhold.audit.setting_groups import Effort
 from withhold.audit.split import Split
 from withhold.audit.unlabelled_columns import not_covered
 from withhold.audit.whole_release import WholeRelease
+from withhold.audit.with_original import WithOriginalTask
 from withhold.records.dataset import Dataset
 
 
@@ -37,7 +39,8 @@ class WiderAttacks:
     """Attacks of suppressed attributes on all rows and columns, to be run with all others.
 
     `same` compares rows with their originals. `tasks` are (cost in seconds, task) and belong to
-    `wanted`: for each question its rows, its smallest leak and, if there are any, its columns.
+    `wanted`: for each question its rows and its smallest leak and, if there is a release, its
+    columns and what the release adds to the original.
     """
 
     wanted: tuple[Question, ...]
@@ -78,15 +81,19 @@ class WiderAttacks:
         if wanted:
             seen = Seen(shown.x, FeatureViews.of(shown.x[split.train], seed=seed))
             names = shown.layout.names or tuple(f"x{i}" for i in range(shown.dimension))
+        linked = None
+        if matched is not None and wanted:
+            linked = linked_by(matched, same, order_counts=order_counts)
         for q in wanted:
             by_rows = rows_task(q, seen, split, names, quick=quick, seed=seed)
             least = floor(q.attribute, q.given, q.parts)
             small = SmallestLeak.of(q, seen.view("standard"), floor=least, seed=seed)
             tasks += [(by_rows.cost, by_rows), (0.5, small)]
-            if columns is not None:
+            if columns is not None and matched is not None:
                 order = None if whole is None else whole.placed(q, seed)
                 by_columns = ColumnsTask(columns, q, seed, order)
-                tasks.append((by_columns.cost, by_columns))
+                both = WithOriginalTask.of(q, matched, linked_by=linked, quick=quick, seed=seed)
+                tasks += [(by_columns.cost, by_columns), (both.cost, both)]
         return cls(wanted, tuple(tasks), columns, beside, same, seed)
 
     def look(self, results: Sequence[Any]) -> WiderLook:
@@ -95,7 +102,7 @@ class WiderAttacks:
         if not self.wanted:
             told = () if columns is None else (*columns.summary({}), *self.beside)
             return WiderLook({}, told, self.same)
-        each = 2 if columns is None else 3
+        each = 2 if columns is None else 4
         copied = any(one.found for one in self.same.values())
         found: dict[str, dict[str, Any]] = {}
         read = {}
@@ -109,7 +116,11 @@ class WiderAttacks:
             }
             if columns is not None:
                 read[q.name], together = results[each * i + 2]
-                found[q.name] |= {"columns": together, "column": worst_column(read[q.name])}
+                found[q.name] |= {
+                    "columns": together,
+                    "column": worst_column(read[q.name]),
+                    "with_original": results[each * i + 3],
+                }
         if columns is None:
             return WiderLook(found, (), self.same)
         doubts = not_covered(columns.encoded, columns.rows, self.wanted, seed=self.seed)

@@ -24,10 +24,14 @@ from withhold.bench.row_cache import cached_rows
 from withhold.certificate.elimination_bound import ALL_BUT_ONE, SHARES, known_bounds, measured_rates
 from withhold.core.progress import Progress
 from withhold.learn.journal import Journal
+from withhold.methods.channel import IntArray
 from withhold.methods.features.exact import ExactModifier
+from withhold.methods.modifier import FloatArray
+from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import contingency
 from withhold.records.table_features import encode_table
+from withhold.release.held_back import original_rows, release_places
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,9 @@ class EliminationExactResult(RecipeResult):
             f"In %, mean ± standard deviation of {len(SEEDS)} seeds; {self.recipe.suppress} by"
             f" guessing {floor:.1f}. Columns: the share of the labels that the attacker knows. A"
             " cell is bound / attack. The bound is for whoever also knows how often each class drew"
-            " each code: exact, and no attacker reads more; with all labels but one it is 100, by"
-            " subtraction. The attack does not know that: the certificate's own. audit: the attack"
+            " each code: exact, and no attacker reads more. With all labels but one it is 100, by"
+            " subtraction, unless rows were held back at random; then the attacker does not know"
+            " which. The attack does not know that: the certificate's own. audit: the attack"
             " of the audit, with all other labels known, at the best of its groups of codes, chosen"
             " with hindsight."
         )
@@ -67,9 +72,8 @@ class EliminationExactResult(RecipeResult):
         names = [*(f"{100 * float(s):.0f} % known" for s in SHARES), "all but one"]
         lines = []
         for row in self.rows:
-            both = [f"{_mean(row.bound[s])} / {with_spread(row.measured[s])}" for s in shares[:-1]]
-            line = [row.label, f"{row.codes:.0f}", *both, with_spread(row.measured[ALL_BUT_ONE])]
-            lines.append([*line, with_spread(row.audit)])
+            both = [f"{_mean(row.bound[s])} / {with_spread(row.measured[s])}" for s in shares]
+            lines.append([row.label, f"{row.codes:.0f}", *both, with_spread(row.audit)])
         return ["", "codes", *names, "audit"], lines
 
 
@@ -111,14 +115,17 @@ def _row(
         assert isinstance(made, ExactModifier)
         drawn = made.draw(features.x, labels)
         used, place = np.unique(drawn, return_inverse=True)
-        table = contingency(secret.codes, place.reshape(-1)).astype(np.float64)
-        vectors = made.codes[used]
+        leaves = _leaving(len(features), row.hold_back, seed)
+        whole = contingency(secret.codes, place.reshape(-1)).astype(np.float64)
+        table = np.zeros_like(whole)
+        there = leaves[secret.codes[leaves] >= 0]
+        np.add.at(table, (secret.codes[there], place.reshape(-1)[there]), 1)
         codes.append(len(used))
-        for share, value in known_bounds(table).items():
+        for share, value in known_bounds(whole, leave=len(leaves)).items():
             bound.setdefault(share, []).append(value)
-        for share, value in measured_rates(table, vectors).items():
+        for share, value in measured_rates(table, made.codes[used]).items():
             measured.setdefault(share, []).append(value)
-        audit.append(_audited(made, drawn, features, name))
+        audit.append(_audited(made.codes[drawn[leaves]], secret.rows(leaves)))
     return EliminationRow(
         row.label,
         secret.majority,
@@ -129,15 +136,19 @@ def _row(
     )
 
 
-def _audited(made: ExactModifier, drawn: object, data: Dataset, name: str) -> float:
+def _leaving(n: int, hold_back: float, seed: int) -> IntArray:
+    """The rows that leave: a random share, as a key would draw them."""
+    shuffled = np.random.default_rng([seed, 0x8B]).permutation(n)
+    return original_rows(release_places(shuffled, hold_back=hold_back, same_order=False))
+
+
+def _audited(x: FloatArray, secret: Attribute) -> float:
     """The audit's attack at the level (codes, or groups of codes) that is right most often.
 
     The audit corrects for the choice among levels; here it is left in, in favour of the attacker.
     """
-    secret = data.attribute(name)
     known = np.flatnonzero(secret.codes >= 0)
-    x = made.codes[np.asarray(drawn)][known].astype(np.float32)
-    levels = eliminate(x, secret.rows(known))
+    levels = eliminate(x[known].astype(np.float32), secret.rows(known))
     return max([secret.majority, *(float(right.mean()) for right, _ in levels)])
 
 

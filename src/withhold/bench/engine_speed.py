@@ -33,8 +33,8 @@ from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.release.engines import open_engine
-from withhold.release.policy import Wishes
 from withhold.release.stream import release_features
+from withhold.release.wishes import Wishes
 
 SECRET, OTHERS = "two", ("ten", "word")
 _PASSES = ("looking", "transforming")

@@ -44,7 +44,7 @@ from withhold.methods import method_names
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 from withhold.release.media_stream import release_media
-from withhold.release.policy import Wishes
+from withhold.release.wishes import Wishes
 
 ATTACKERS: tuple[Attacker, ...] = (Logistic(), MlpLarge(epochs=24, patience=5))
 PROBE = "logistic"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.bench.given_attacks import Judged, by_attack, exactly, given_claims
+from withhold.bench.held_back_soundness import held_back_claims
 from withhold.bench.plan_truth import (
     IntArray,
     ShownPlan,
@@ -60,7 +61,11 @@ def judge_plan(kind: str, rng: np.random.Generator) -> list[Judged]:
     code = np.unique(released.x, axis=0, return_inverse=True)[1].reshape(-1)
     order, u = released.original_rows, preserved(world)
     table = contingency(s[order], code * (int(u.max()) + 1) + u[order])
-    return [*found, *given_claims(table, claim, rng, shares=SHARES)]
+    return [
+        *found,
+        *given_claims(table, claim, rng, shares=SHARES),
+        *held_back_claims(world, plan, drawn, rng),
+    ]
 
 
 def _linked_rates(

@@ -31,6 +31,7 @@ class RecipeRow(BaseModel):
     preserve: str = ""
     config: dict[str, Any] = Field(default_factory=dict)
     tool: str = Field("", description="of `kind: table-rivals`: what releases the table")
+    hold_back: float = Field(0.0, ge=0, le=0.5, description="share of the rows that stay")
     draws: int = Field(1, ge=1, description="releases of the same records, for the tier repeated")
     folder: str = Field(
         "", description="images that another system anonymised, of `kind: media`; may use $NAMES"

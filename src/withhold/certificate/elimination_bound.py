@@ -7,7 +7,8 @@ the class that a code still lacks. Two figures, for a share f of the rows labell
   codes: at code j the best guess is the class with most rows left, argmax_s (c_sj - T_sj), T the
   labelled counts. No attacker of the labels and the codes does better. It is exact where that is
   affordable, and otherwise Monte Carlo over which rows are labelled. An attacker who knows all
-  labels but one *and* the table gets the last one by subtraction.
+  labels but one *and* the table gets the last one by subtraction, unless rows were held back at
+  random: then the table is that of all rows, and the row may be any that is not labelled.
 - the *measured* figure is of an attacker who knows the release and the labels, but not the table:
   the best of some rules (`elimination_rules`), or guessing the commonest class. With the code
   vectors, the rules are also run on groups of near codes (`code_levels`). The best of many, chosen
@@ -40,14 +41,20 @@ _SEED = 0xE1
 _CELLS = 20_000_000  # drawn in all
 
 
-def known_bounds(counts: Table) -> dict[str, float]:
-    """The bound for each share of known labels: (K, N) counts -> fractions."""
-    found = {share: known_bound(counts, float(share)) for share in SHARES}
-    return {**found, ALL_BUT_ONE: 1.0}
+def known_bounds(counts: Table, *, leave: int | None = None) -> dict[str, float]:
+    """The bound for each share of known labels: (K, N) counts -> fractions.
+
+    leave: how many of the rows leave, where the others are held back at random. Nobody knows which,
+    so the row to name is any of those without a known label, held back or not.
+    """
+    n = round(float(counts.sum()))
+    leave = n if leave is None else leave
+    labelled = {share: round(float(share) * leave) for share in SHARES} | {ALL_BUT_ONE: leave - 1}
+    return {share: known_bound(counts, n - known) for share, known in labelled.items()}
 
 
-def known_bound(counts: Table, share: float) -> float:
-    """E sum_j max_s (c_sj - T_sj) / U over random sets of labelled rows; U rows are left.
+def known_bound(counts: Table, left: int) -> float:
+    """E sum_j max_s (c_sj - T_sj) / U over random sets of labelled rows; U = `left` have no label.
 
     Exact if possible. Otherwise: swapping one labelled row moves the sum by at most one, so the
     mean of M draws falls short of its expectation by more than sqrt(ln(1/delta) / (2 M U)) with
@@ -55,14 +62,12 @@ def known_bound(counts: Table, share: float) -> float:
     allows.
     """
     whole: IntArray = np.rint(counts).astype(np.int64)
-    n = int(whole.sum())
-    left = n - round(share * n)
-    if left < 1:
+    if left <= 1:
         return 1.0
     exact = exact_left(whole, left)
     if exact is not None:
         return min(exact, 1.0)
-    rng = np.random.default_rng([_SEED, 0, round(1000 * share)])
+    rng = np.random.default_rng([_SEED, 0, left])
     wanted = ceil(log(1 / DELTA) / (2 * left * ERROR**2))
     number = max(min(wanted, _CELLS // whole.size), 4)
     total = 0

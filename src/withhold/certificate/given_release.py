@@ -185,12 +185,22 @@ class ReleaseTally:
         classes = np.unique(names, return_inverse=True)[1].reshape(-1)
         return table.counts(), classes
 
-    def claims(self, codes: npt.NDArray[np.floating] | None = None) -> dict[str, ReleaseClaim]:
+    def claims(
+        self,
+        codes: npt.NDArray[np.floating] | None = None,
+        *,
+        held: ReleaseTally | None = None,
+    ) -> dict[str, ReleaseClaim]:
         """What is certified of each attribute, and of all together.
 
-        With the code vectors (N, d), elimination is measured on groups of near codes as well.
+        With the code vectors (N, d), elimination is measured on groups of near codes as well. held:
+        the counts of rows that were held back at random.
         """
-        found = {}
+        found, whole = {}, None
+        if held is not None:
+            whole = ReleaseTally(suppress=self.suppress, preserve=self.preserve)
+            whole.merge(self)
+            whole.merge(held)
         for name, table in self._tables.items():
             counts = table.counts()
             members = name.split(",")
@@ -208,6 +218,7 @@ class ReleaseTally:
                     people=self._of_people(name),
                     codes=None if codes is None else codes[drawn],
                     values=None if codes is None else values,
+                    whole=None if whole is None else whole._tables[name].counts(),
                 )
         return found
 
@@ -221,12 +232,14 @@ def release_claim(
     people: tuple[Table, IntArray] | None = None,
     codes: npt.NDArray[np.floating] | None = None,
     values: IntArray | None = None,
+    whole: Table | None = None,
 ) -> ReleaseClaim:
     """The claim about rows with counts (K, N) of classes by codes, or by pairs of code and
     preserved value. With `people`, `linked` is the larger of r rows of a class and of a person.
 
     codes: (N, d), the code vector of each column, and values: (N,), its preserved value, for the
-    measured attack on groups of near codes.
+    measured attack on groups of near codes. whole: the counts of all rows, where some were held
+    back: `known` is then for whoever does not know which.
     """
     n = int(counts.sum())
     one = plug_in(counts, n)
@@ -238,7 +251,8 @@ def release_claim(
             table, classes = people
             before = max(before, linked_rate(table, r, classes=classes).at_most(DELTA))
         linked[str(r)] = before
-    known = {share: max(bound, one) for share, bound in known_bounds(counts).items()}
+    bounds = known_bounds(counts if whole is None else whole, leave=n)
+    known = {share: max(bound, one) for share, bound in bounds.items()}
     return ReleaseClaim(
         records=n,
         missing=missing,

@@ -7,6 +7,11 @@ preserved labels are u, an attacker who knows everything but the draws and which
 
 Exact: the row is any of the n with equal probability, so P(s, u, j) = M_suj / n. If all classes use
 the codes in the same shares, M_suj = n_su b_uj, and the figure is the floor.
+
+Where rows are held back at random, a row that leaves is any row of its class and value with equal
+probability, so P(j | s, u) is still M_suj / n_su over *all* rows. Only the classes have other
+sizes: m_su of the m rows that leave, and the attacker may know them. The figure is then
+sum_ju max_s (m_su / n_su) M_suj / m.
 """
 
 from __future__ import annotations
@@ -40,26 +45,43 @@ class PlanTally:
         self.suppress = tuple(suppress)
         self._masses: dict[str, dict[tuple[str, str], Masses]] = {}
         self._sizes: dict[str, dict[tuple[str, str], int]] = {}
+        self._leaving: dict[str, dict[tuple[str, str], int]] = {}  # of `_sizes`, those that leave
         self._plan: list[FloatArray] | None = [] if keep else None
         self._classes: dict[str, list[list[str | None]]] = {}
         self._told: list[list[str]] = []
 
-    def add(self, w: FloatArray, labels: Mapping[str, Attribute], told: Sequence[str]) -> None:
-        """Rows that leave: W (n, N), their labels, and their preserved values as text (n,)."""
+    def add(
+        self,
+        w: FloatArray,
+        labels: Mapping[str, Attribute],
+        told: Sequence[str],
+        *,
+        leaves: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """All rows: W (n, N), labels, preserved values as text (n,), and which rows leave (n,)."""
+        if leaves is None:
+            leaves = np.ones(len(w), bool)
         targets = [one for name in self.suppress if name in labels for one in single(labels[name])]
         whole = [labels[n] for n in self.suppress if n in labels and not labels[n].multilabel]
         joint = together(whole) if len(whole) == len(self.suppress) else None
         for target in [*targets, *([joint] if joint is not None else [])]:
-            self._add(target, w, told)
+            self._add(target, w, told, leaves)
         if self._plan is not None:
             self._plan.append(w)
             self._told.append([str(v) for v in told])
             if sum(p.size for p in self._plan) > _KEPT:
                 self._plan = None
 
-    def _add(self, target: Attribute, w: FloatArray, told: Sequence[str]) -> None:
+    def _add(
+        self,
+        target: Attribute,
+        w: FloatArray,
+        told: Sequence[str],
+        leaves: npt.NDArray[np.bool_],
+    ) -> None:
         masses = self._masses.setdefault(target.name, {})
         sizes = self._sizes.setdefault(target.name, {})
+        leaving = self._leaving.setdefault(target.name, {})
         values, which = np.unique(np.asarray(told, dtype=object).astype(str), return_inverse=True)
         pair = np.where(target.codes < 0, -1, target.codes * len(values) + which.reshape(-1))
         for code in np.unique(pair[pair >= 0]):
@@ -68,6 +90,7 @@ class PlanTally:
             total = w[rows].sum(axis=0, dtype=np.float64)
             masses[key] = masses[key] + total if key in masses else total
             sizes[key] = sizes.get(key, 0) + len(rows)
+            leaving[key] = leaving.get(key, 0) + int(leaves[rows].sum())
         if self._plan is not None:
             names = [target.classes[c] if c >= 0 else None for c in target.codes]
             self._classes.setdefault(target.name, []).append(names)
@@ -78,9 +101,11 @@ class PlanTally:
         for name, found in later._masses.items():
             masses = self._masses.setdefault(name, {})
             sizes = self._sizes.setdefault(name, {})
+            leaving = self._leaving.setdefault(name, {})
             for key, total in found.items():
                 masses[key] = masses[key] + total if key in masses else total
                 sizes[key] = sizes.get(key, 0) + later._sizes[name][key]
+                leaving[key] = leaving.get(key, 0) + later._leaving[name][key]
         if self._plan is None or later._plan is None:
             self._plan = None
             return
@@ -99,7 +124,7 @@ class PlanTally:
     def to_json(self) -> list[Any]:
         """The sums, without the plan of the first rows; `from_json` reads them."""
         return [
-            [name, *key, self._sizes[name][key], mass.tolist()]
+            [name, *key, self._sizes[name][key], self._leaving[name][key], mass.tolist()]
             for name, masses in self._masses.items()
             for key, mass in masses.items()
         ]
@@ -108,17 +133,20 @@ class PlanTally:
     def from_json(cls, suppress: Sequence[str], rows: list[Any]) -> PlanTally:
         """The tally with these sums."""
         made = cls(suppress, keep=False)
-        for name, s, u, size, mass in rows:
+        for name, s, u, size, leaving, mass in rows:
             made._masses.setdefault(name, {})[s, u] = np.array(mass, np.float64)
             made._sizes.setdefault(name, {})[s, u] = size
+            made._leaving.setdefault(name, {})[s, u] = leaving
         return made
 
     def claim(self, name: str) -> PlanClaim | None:
         """What is certified of an attribute, or None if it has fewer than two classes."""
-        masses, sizes = self._masses.get(name, {}), self._sizes.get(name, {})
-        classes = sorted({s for s, _ in masses})
-        if len(classes) < 2:
+        every, sizes = self._masses.get(name, {}), self._leaving.get(name, {})
+        there = {key for key, size in sizes.items() if size}
+        if len({s for s, _ in there}) < 2:
             return None
+        of_all = self._sizes[name]
+        masses = {key: every[key] * (sizes[key] / of_all[key]) for key in every if key in there}
         n = sum(sizes.values())
         values = sorted({u for _, u in masses})
         right, unequal = 0.0, 0.0
@@ -132,14 +160,17 @@ class PlanTally:
         # In exact arithmetic it is never below the floor; sums of float32 may be, by rounding.
         floor = sum(max(sizes[key] for key in sizes if key[1] == v) for v in values) / n
         one = float(np.clip(right / n, floor, 1.0))
-        return PlanClaim(one=one, linked=self._linked(name, classes, one), unequal=unequal)
+        return PlanClaim(one=one, linked=self._linked(name, one), unequal=unequal)
 
-    def _linked(self, name: str, classes: list[str], one: float) -> dict[str, float]:
+    def _linked(self, name: str, one: float) -> dict[str, float]:
         """From r rows of one class; more rows never tell less.
 
-        The attacker sees the preserved labels too, so a code counts apart for each of them.
+        The attacker sees the preserved labels too, so a code counts apart for each of them. Rows of
+        a class that leave are any rows of it, so the figure of all rows holds, but for the shares
+        of the classes: B_r(pi') <= B_r(pi) + sum_s (pi'_s - pi_s)+.
         """
         masses, sizes = self._masses[name], self._sizes[name]
+        classes = sorted({s for s, _ in masses})
         size = np.array([sum(k for (s, _), k in sizes.items() if s == c) for c in classes])
         values = sorted({u for _, u in masses})
         codes = len(next(iter(masses.values())))
@@ -149,14 +180,22 @@ class PlanTally:
         seen = table.sum(axis=0) > 0  # (U, N): the pairs of value and code that occur
         pairs = np.nonzero(seen)
         plan = self._rows_of(name, classes, values, pairs)
-        found, before = {}, one
+        found, before, shifted = {}, one, self._shifted(name, classes)
         for r in SIZES:
             bound = plan_linked_bound(table[:, pairs[0], pairs[1]], size, r)
             if plan is not None:
                 bound = min(bound, plan_linked(*plan, r))
-            before = max(before, bound)
+            before = max(before, bound + shifted)
             found[str(r)] = min(before, 1.0)
         return found
+
+    def _shifted(self, name: str, classes: list[str]) -> float:
+        """sum_s (pi'_s - pi_s)+ of the shares of the classes among rows that leave and all rows."""
+        leave, every = (
+            np.array([sum(k for (s, _), k in sizes[name].items() if s == c) for c in classes])
+            for sizes in (self._leaving, self._sizes)
+        )
+        return float((leave / max(leave.sum(), 1) - every / every.sum()).clip(0).sum())
 
     def _rows_of(
         self,

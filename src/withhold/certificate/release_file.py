@@ -27,7 +27,8 @@ ASSUMPTIONS = (
     " rows that are known to belong to one person may tell more.",
     "'known' is for an attacker who has the labels of a random share of the rows and the table of"
     " classes by codes. An attacker who also has every other label can subtract, with or without"
-    " this release.",
+    " this release. Where rows are held back, the table is that of all rows, and the attacker does"
+    " not know which of them left.",
     "'measured' are attacks that were run, not bounds.",
     "The attacker cannot tell which row is whose. Whoever can (by a kept column, by the order of"
     " the rows, by rare values) and knows other columns of that person's original may read more"
@@ -46,6 +47,7 @@ class ReleasedFile(Claim):
     kept_by_name: tuple[str, ...] = Field((), description="columns that the user kept: not covered")
     left_out: dict[str, str] = Field(default_factory=dict, description="column: why")
     same_order: bool = Field(False, description="whether rows leave in the order of the original")
+    held_back: int = Field(0, ge=0, description="rows that stayed, drawn at random by the key")
 
 
 class AttributeClaims(Claim):

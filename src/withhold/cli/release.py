@@ -32,6 +32,7 @@ from withhold.core.terminal import wrapped
 
 if TYPE_CHECKING:
     from withhold.actions.release_given import Given
+    from withhold.certificate.claims import ReleaseClaim
 
 GATE_FAILED = 3
 
@@ -62,6 +63,15 @@ def release(
         bool,
         option("Keep the order of the rows, which may reveal people.", RELEASE, "--same-order"),
     ] = False,
+    hold_back: Annotated[
+        str,
+        option(
+            "Share of the rows that stay, drawn at random, e.g. 10%. It weakens attackers who know"
+            " the labels of other rows.",
+            RELEASE,
+            "--hold-back",
+        ),
+    ] = "0",
     features: Annotated[
         str | None,
         option(
@@ -104,7 +114,7 @@ def release(
     from withhold.actions.engine_options import EngineOptions
     from withhold.actions.release_given import GivenRequest, release_given
     from withhold.actions.request import DataOptions
-    from withhold.release.policy import Wishes
+    from withhold.release.wishes import Wishes
 
     reading: dict[str, Any] = {"group": group, "delimiter": delimiter, **text_model(text)}
     if features is not None:
@@ -119,7 +129,9 @@ def release(
             config=settings_by_name(settings),
             seed=seed,
             reading=DataOptions(**reading),
-            wishes=Wishes.of(keep=keep or [], drop=drop or [], same_order=same_order),
+            wishes=Wishes.of(
+                keep=keep or [], drop=drop or [], same_order=same_order, hold_back=hold_back
+            ),
             fail_if=tuple(fail_if or ()),
             quick=quick,
             of_engine=EngineOptions(engine=engine, workers=workers),
@@ -143,6 +155,7 @@ def _said(made: Given) -> dict[str, Any]:
         "bundle": str(made.bundle),
         "rows": None if made.rows is None else str(made.rows),
         "records": made.written.records,
+        "held_back": made.certificate.release.held_back,
         "columns": made.written.columns,
         "left_out_because": made.written.decision.left_out,
         "certificate": made.certificate.model_dump(mode="json")["attributes"],
@@ -154,6 +167,7 @@ def _said(made: Given) -> dict[str, Any]:
 def _tell(made: Given) -> None:
     from withhold.certificate.claim_wording import at_most
     from withhold.certificate.claim_wording import at_most_or_guess as bound
+    from withhold.report.with_original_words import with_original_lines
 
     tell_columns(f"{near(made.release)}: {made.written.records:,} records", _moved(made))
     for name, claims in made.certificate.attributes.items():
@@ -169,9 +183,12 @@ def _tell(made: Given) -> None:
             f" totals of each code, in no more than {at_most(claim.one, digits=2)} %"
         )
         typer.echo(wrapped(line, sys.stdout))
+        typer.echo(wrapped(_of_known_labels(name, claim, made), sys.stdout))
     found = len(made.audit.always) + 1  # after these, each part of the verdict says what it is
     for i, said in enumerate(made.audit.verdicts):
         typer.echo(wrapped(f"attacked: {said}" if i < found else said, sys.stdout))
+    for said in with_original_lines(made.audit):
+        typer.echo(wrapped(f"measured: {said}", sys.stdout))
     if made.passed and not made.audit.alarming:
         todo = "hand over this folder; start with README.md and report.html"
     else:
@@ -183,6 +200,23 @@ def _tell(made: Given) -> None:
     )
     if not made.passed:
         typer.echo(wrapped("the gate failed: do not hand this folder over", sys.stderr), err=True)
+
+
+def _of_known_labels(name: str, claim: ReleaseClaim, made: Given) -> str:
+    """What someone reads who knows the labels of all other rows, and what can be done about it."""
+    from withhold.certificate.claim_wording import at_most
+    from withhold.certificate.elimination_bound import ALL_BUT_ONE
+
+    held = made.certificate.release.held_back
+    if held:
+        return (
+            f"held back: {held:,} rows, drawn at random. So even someone who knows the labels of"
+            f" all other rows names '{name}' in at most {at_most(claim.known[ALL_BUT_ONE])} %"
+        )
+    return (
+        f"not proved: someone who knows the labels of all other rows (our attack names '{name}' in"
+        f" {100 * claim.measured[ALL_BUT_ONE]:.1f} %); --hold-back 10% limits that"
+    )
 
 
 def _moved(made: Given) -> Any:

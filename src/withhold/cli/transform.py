@@ -118,7 +118,7 @@ def transform(
         ReleaseRequest,
         release_files,
     )
-    from withhold.release.policy import Wishes
+    from withhold.release.wishes import Wishes
 
     request = ReleaseRequest(
         bundle=bundle,

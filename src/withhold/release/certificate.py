@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from withhold import __version__
@@ -29,9 +31,11 @@ class Certifier:
         table: pa.Table,
         multilabel: Mapping[str, Sequence[str]],
         name: str,
+        *,
+        leaves: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        """Count released rows: their codes, and the source columns with their labels."""
-        self.counts.add(self.bundle, made, table, multilabel, name)
+        """Count rows: their codes, the source columns with their labels, and which rows leave."""
+        self.counts.add(self.bundle, made, table, multilabel, name, leaves=leaves)
 
     def certificate(
         self,
@@ -42,13 +46,17 @@ class Certifier:
         records: int,
         columns: list[str],
         same_order: bool,
+        held_back: int = 0,
     ) -> ReleaseCertificate | None:
-        """What is proved about the release, signed with the key of the bundle."""
+        """What is proved about the release, signed with the key of the bundle.
+
+        records: rows that leave; held_back: rows that stay, drawn at random.
+        """
         modifier = self.bundle.modifier
         tally, plan = self.counts.tally, self.counts.plan
         if tally is None or not isinstance(modifier, Channel):
             return None
-        claims = tally.claims(modifier.codes)
+        claims = tally.claims(modifier.codes, held=self.counts.held if held_back else None)
         if plan is not None:
             claims = {
                 n: claim.model_copy(update={"plan": plan.claim(n)}) for n, claim in claims.items()
@@ -68,6 +76,7 @@ class Certifier:
                 kept_by_name=tuple(decision.kept_by_name),
                 left_out=decision.left_out,
                 same_order=same_order,
+                held_back=held_back,
             ),
             attributes=attribute_claims(claims, tally.reasons, later, self.bundle.roles.suppress),
             preserve=tuple(n for n in tally.preserve if n not in tally.unknown),

@@ -31,10 +31,11 @@ from withhold.records.readers.source import one_line
 from withhold.records.samples import BadMedia
 from withhold.records.writers.row_list import rows_path
 from withhold.release.modified_media import STUMBLES, modified_sample
-from withhold.release.policy import Decision, Wishes, decide
+from withhold.release.policy import Decision, decide
 from withhold.release.release_files import Written
 from withhold.release.subject import subject_of
 from withhold.release.survey import survey
+from withhold.release.wishes import Wishes
 
 
 def release_media(
@@ -53,6 +54,7 @@ def release_media(
     The release policy decides which labels leave. Pass `decision` if it has decided already.
     """
     wishes = wishes or Wishes()
+    wishes.refuse_hold_back("media")
     if decision is None:
         decision = decide_media(bundle, dataset, wishes, keep_names=keep_names)
         warn_of_sizes(dataset, bundle.roles.suppress, progress)

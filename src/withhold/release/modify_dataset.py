@@ -41,9 +41,11 @@ def modify_dataset(
     digests: npt.NDArray[np.uint64],
     certifier: Certifier,
     multilabel: Mapping[str, Sequence[str]],
+    *,
+    leaves: npt.NDArray[np.bool_],
 ) -> Modified:
     """What is made of all records. Where rows draw by themselves, piece by piece: the plan of all
-    records at once may not fit in memory."""
+    records at once may not fit in memory. leaves: (n,), which records the certificate is about."""
     by_row = isinstance(bundle.modifier, Channel) and bundle.modifier.draws_by_row
     nonces = np.stack([digests, occurrences(digests)], axis=1) if by_row else None
     step = _PIECE if by_row else max(len(dataset), 1)
@@ -62,7 +64,9 @@ def modify_dataset(
             )
         except RecordError as error:
             raise error.after(start) from None
-        certifier.add(made, dataset.table.slice(start, step), multilabel, dataset.name)
+        certifier.add(
+            made, dataset.table.slice(start, step), multilabel, dataset.name, leaves=leaves[at]
+        )
         pieces.append(replace(made, plan=None))
     return pieces[0] if len(pieces) == 1 else _joined(pieces)
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.core.errors import UserError, did_you_mean
-from withhold.core.lists import split_names
 from withhold.records.attribute import Attribute
 from withhold.records.columns.measure_columns import (
     Measured,
@@ -27,39 +26,10 @@ from withhold.records.columns.told_apart import told_apart
 from withhold.records.splits import SPLIT
 from withhold.records.tables import RECORD, encode_any
 from withhold.release.sample_labels import labels_of
+from withhold.release.wishes import Wishes
 
 FloatArray = npt.NDArray[np.float32]
 LINKING = 0.1  # share of rows told apart by the columns kept by name, from which they are a warning
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What a user may ask of a release.
-
-    keep: columns to release even if they reveal something; drop: columns to leave out;
-    keep_labels: keep the suppressed attributes and copies of them; same_order: keep the row order.
-    """
-
-    keep: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    keep_labels: bool = False
-    same_order: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        keep: Sequence[str] | str = (),
-        drop: Sequence[str] | str = (),
-        keep_labels: bool = False,
-        same_order: bool = False,
-    ) -> Wishes:
-        """From lists, or from comma-separated text."""
-        kept, dropped = _names(keep), _names(drop)
-        for name in kept:
-            if name in dropped:
-                raise UserError(f"column '{name}' is in both --keep and --drop; choose one")
-        return cls(kept, dropped, keep_labels, same_order)
 
 
 @dataclass(frozen=True)
@@ -291,8 +261,3 @@ def _unlike_the_fit(name: str, subject: Subject) -> str | None:
     if not only_known_values(subject.table[name], fitted["values"], subject.key):
         return "it has values that it did not have in the fit"
     return None
-
-
-def _names(given: Sequence[str] | str) -> tuple[str, ...]:
-    pieces = [given] if isinstance(given, str) else given
-    return tuple(dict.fromkeys(name for piece in pieces for name in split_names(piece)))

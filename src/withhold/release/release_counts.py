@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from withhold.bundle.bundle import Bundle
@@ -21,10 +23,12 @@ from withhold.release.sample_labels import labels_of
 
 @dataclass
 class ReleaseCounts:
-    """tally: of the codes, if the method has any; plan: of what the rows drew from, if each drew by
-    itself; group: the column that names the person of each row; no_people: whether it is absent."""
+    """tally: of the codes of the rows that leave, if the method has any; held: of those that are
+    held back; plan: of what all rows drew from, if each drew by itself; group: the column that
+    names the person of each row; no_people: whether it is absent."""
 
     tally: ReleaseTally | None = None
+    held: ReleaseTally | None = None
     plan: PlanTally | None = None
     group: str | None = None
     no_people: bool = False
@@ -36,10 +40,10 @@ class ReleaseCounts:
             return cls()
         roles = bundle.roles
         by_row = bundle.modifier.draws_by_row
-        return cls(
-            ReleaseTally(suppress=roles.suppress, preserve=roles.preserve),
-            PlanTally(roles.suppress, keep=keep_plan) if by_row else None,
+        leave, held = (
+            ReleaseTally(suppress=roles.suppress, preserve=roles.preserve) for _ in range(2)
         )
+        return cls(leave, held, PlanTally(roles.suppress, keep=keep_plan) if by_row else None)
 
     def add(
         self,
@@ -48,11 +52,17 @@ class ReleaseCounts:
         table: pa.Table,
         multilabel: Mapping[str, Sequence[str]],
         name: str,
+        *,
+        leaves: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        """Count rows that leave: their codes, and the source columns with their labels."""
+        """Count rows: their codes, and the source columns with their labels.
+
+        leaves: (n,), which of them leave, if some are held back.
+        """
         drawn = made.codes
         if self.tally is None or drawn is None:
             return
+        assert self.held is not None
         roles = bundle.roles
         labels = labels_of(roles.named, table, multilabel, name)
         group = bundle.input.get("group")
@@ -62,15 +72,25 @@ class ReleaseCounts:
             self.group = group
         elif group is not None:
             self.no_people = True
-        self.tally.add(drawn, labels, people)
+        if leaves is None:
+            leaves = np.ones(len(drawn), bool)
+        for tally, mask in ((self.tally, leaves), (self.held, ~leaves)):
+            at = np.flatnonzero(mask)
+            if len(at):
+                tally.add(
+                    drawn[at],
+                    {n: a.rows(at) for n, a in labels.items()},
+                    None if people is None else [people[i] for i in at],
+                )
         if self.plan is not None and made.plan is not None:
             given = [labels[n] for n in roles.preserve if n in labels]
-            self.plan.add(made.plan, labels, preserved_names(given, len(drawn)))
+            self.plan.add(made.plan, labels, preserved_names(given, len(drawn)), leaves=leaves)
 
     def merge(self, later: ReleaseCounts) -> None:
         """Add the counts of rows that come after these."""
-        if self.tally is not None and later.tally is not None:
-            self.tally.merge(later.tally)
+        for ours, theirs in ((self.tally, later.tally), (self.held, later.held)):
+            if ours is not None and theirs is not None:
+                ours.merge(theirs)
         if self.plan is not None and later.plan is not None:
             self.plan.merge(later.plan)
         self.group = later.group or self.group
@@ -80,6 +100,7 @@ class ReleaseCounts:
         """JSON, without the plan of the first rows; `from_bytes` reads it."""
         found = {
             "tally": None if self.tally is None else self.tally.to_json(),
+            "held": None if self.held is None else self.held.to_json(),
             "plan": None if self.plan is None else self.plan.to_json(),
             "group": self.group,
             "no_people": self.no_people,
@@ -92,8 +113,11 @@ class ReleaseCounts:
         found, made = json.loads(data), cls.of(bundle, keep_plan=False)
         roles = bundle.roles
         if found["tally"] is not None:
-            made.tally = ReleaseTally.from_json(
-                found["tally"], suppress=roles.suppress, preserve=roles.preserve
+            made.tally, made.held = (
+                ReleaseTally.from_json(
+                    found[which], suppress=roles.suppress, preserve=roles.preserve
+                )
+                for which in ("tally", "held")
             )
         if found["plan"] is not None:
             made.plan = PlanTally.from_json(roles.suppress, found["plan"])

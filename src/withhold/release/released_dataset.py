@@ -33,14 +33,16 @@ from withhold.records.writers.row_list import (
     write_rows,
 )
 from withhold.release.certificate import Certifier
+from withhold.release.held_back import STAYS, original_rows, release_places
 from withhold.release.keyed_order import occurrences, shuffled_places
 from withhold.release.media_stream import decide_media, leaving_labels, release_media
 from withhold.release.modified_media import ModifiedMedia
 from withhold.release.modify_dataset import encoded, modify_dataset, with_made_rows
-from withhold.release.policy import Decision, Wishes, decide
+from withhold.release.policy import Decision, decide
 from withhold.release.release_files import making
 from withhold.release.subject import subject_of
 from withhold.release.survey import survey
+from withhold.release.wishes import Wishes
 
 _ROWS = 16384
 
@@ -173,11 +175,20 @@ def release_dataset(
         if n in {*dataset.attribute_names, *dataset.table.column_names}
     ]
     labels = {n: dataset.attribute(n) for n in there}
-    certifier = Certifier(bundle)
-    made = modify_dataset(bundle, dataset, labels, found.digests, certifier, subject.multilabel)
     by_row = isinstance(bundle.modifier, Channel) and bundle.modifier.draws_by_row
-    places = shuffled_places(found.digests, key, occurrences(found.digests) if by_row else None)
-    order = np.arange(len(dataset)) if wishes.same_order else np.argsort(places)
+    shuffled = shuffled_places(found.digests, key, occurrences(found.digests) if by_row else None)
+    places = release_places(shuffled, hold_back=wishes.hold_back, same_order=wishes.same_order)
+    order = original_rows(places)
+    certifier = Certifier(bundle)
+    made = modify_dataset(
+        bundle,
+        dataset,
+        labels,
+        found.digests,
+        certifier,
+        subject.multilabel,
+        leaves=places != STAYS,
+    )
     whole = dataset if made.rows is None else with_made_rows(dataset, made.rows)
     x = made.x if made.rows is None else np.empty((len(whole), 0), np.float32)
     left = whole.with_features(x).without_columns(set(decision.left_out))
@@ -188,9 +199,10 @@ def release_dataset(
         decision,
         name=dataset.name,
         sha256=None,
-        records=len(dataset),
+        records=len(order),
         columns=released.schema.names,
         same_order=wishes.same_order,
+        held_back=len(dataset) - len(order),
     )
     linked = decision.whose_row(same_order=wishes.same_order)
     if certificate is not None and linked:

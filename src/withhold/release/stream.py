@@ -35,13 +35,15 @@ from withhold.release.engines.engine import Engine
 from withhold.release.engines.local_engine import LocalEngine
 from withhold.release.engines.pieces import Piece
 from withhold.release.feature_columns import Layout, layout_of, leaving_schema
-from withhold.release.keyed_order import Counts, Words, occurrences, shuffled_places
+from withhold.release.held_back import STAYS, original_rows, release_places
+from withhold.release.keyed_order import Counts, Places, Words, occurrences, shuffled_places
 from withhold.release.modify import Shape
-from withhold.release.policy import Wishes, decide
+from withhold.release.policy import decide
 from withhold.release.release_files import Written, codes_path, making
 from withhold.release.subject import subject_of
 from withhold.release.survey import Survey, Surveyed
 from withhold.release.table_layout import TableLayout
+from withhold.release.wishes import Wishes
 
 
 def release_features(
@@ -75,22 +77,25 @@ def release_features(
         bundle, schema, features, shape, source.name, keep_plan=_keeps_plan(bundle, n)
     )
     counted = occurrences(found.digests) if modifier.by_row else None
-    places = np.arange(n) if wishes.same_order else shuffled_places(found.digests, key, counted)
+    shuffled = shuffled_places(found.digests, key, counted)
+    places = release_places(shuffled, hold_back=wishes.hold_back, same_order=wishes.same_order)
+    order = original_rows(places)
     certifier, original = Certifier(bundle), FeatureDigest()
     done = 0
     with (
         making(output) as folder,
         progress.stage(f"transforming {source.name}", n) as bar,
-        Shuffle(schema, folder, rows=n, size=found.bytes) as shuffle,
+        Shuffle(schema, folder, rows=len(order), size=found.bytes) as shuffle,
     ):
-        pieces = _pieces(source, rows, found.digests, counted)
+        pieces = _pieces(source, rows, found.digests, counted, places)
         for piece, made in engine.pairs(modifier.make, pieces):
             batch = piece.batch
             if tabular:
                 original.add_table(pa.Table.from_batches([batch]))
             else:
                 original.add(np.array(layout.read(batch, start_row=done)))
-            shuffle.write(made.batch, places[done : done + len(batch)])
+            here = places[done : done + len(batch)]
+            shuffle.write(made.batch, here[here != STAYS])
             certifier.counts.merge(made.counts)
             done += len(batch)
             bar.advance(len(batch))
@@ -106,23 +111,24 @@ def release_features(
             assert not isinstance(layout, TableLayout)
             _write_codes(bundle, layout, source.schema, folder / codes.name)
         if not wishes.same_order:
-            rows_file = rows_path(output, n)
-            order, file = np.argsort(places), folder / output.name
+            rows_file = rows_path(output, len(order))
+            file = folder / output.name
             write_rows(folder / rows_file.name, order, file, original.hexdigest())
         certificate = certifier.certificate(
             decision,
             name=output.name,
             sha256=file_sha256(folder / output.name),
-            records=n,
+            records=len(order),
             columns=schema.names,
             same_order=wishes.same_order,
+            held_back=n - len(order),
         )
         beside = None if certificate is None else certificate_path(output)
         if certificate is not None and beside is not None:
             with writing_to(beside):
                 (folder / beside.name).write_bytes(certificate.json_bytes())
     return Written(
-        bundle.kind, n, decision, schema.names, wishes.same_order, rows_file, beside, codes
+        bundle.kind, len(order), decision, schema.names, wishes.same_order, rows_file, beside, codes
     )
 
 
@@ -139,16 +145,23 @@ def _survey(
 
 
 def _pieces(
-    source: Source, rows: int, digests: Words | None = None, counted: Counts | None = None
+    source: Source,
+    rows: int,
+    digests: Words | None = None,
+    counted: Counts | None = None,
+    places: Places | None = None,
 ) -> Iterator[Piece]:
-    """The batches of a source; with nonces, if rows are counted."""
+    """The batches of a source; with nonces, if rows are counted; and which rows leave."""
     start = 0
+    some_stay = places is not None and bool((places == STAYS).any())
     for batch in source.batches(rows=rows):
-        nonces = None
+        nonces, leaves = None, None
+        here = slice(start, start + len(batch))
         if digests is not None and counted is not None:
-            here = slice(start, start + len(batch))
             nonces = np.stack([digests[here], counted[here]], 1)
-        yield Piece(batch, start, nonces)
+        if places is not None and some_stay:
+            leaves = places[here] != STAYS
+        yield Piece(batch, start, nonces, leaves)
         start += len(batch)
 
 

@@ -15,8 +15,12 @@ from withhold.report.certificate_section import in_short
 from withhold.report.charts.bars import Bar, bars
 from withhold.report.charts.curve import Point, curve
 from withhold.report.charts.meter import meter
+from withhold.report.with_original_words import with_original_words
 
-_TIERS = ("ignorant", "informed", "repeated", "all_rows", "columns", "column", "subgroup")
+_TIERS = (
+    *("ignorant", "informed", "repeated", "all_rows", "columns", "column", "with_original"),
+    "subgroup",
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Card:
     groups: Slices
     classes: Slices
     multilabel: bool
+    with_original: str | None
 
     @property
     def status(self) -> str:
@@ -96,6 +101,7 @@ def _card(index: int, name: str, a: AttributeEvidence, *, alone: bool) -> Card:
         groups=slices(a.by_group, a),
         classes=slices(a.by_class, a),
         multilabel=wording.multilabel(a),
+        with_original=None if a.with_original is None else with_original_words(a.with_original),
     )
 
 

@@ -10,6 +10,7 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import Certified, CertifiedRows
 from withhold.certificate.claim_wording import at_most, at_most_or_guess, no_more
 from withhold.certificate.claims import PlanClaim, ReleaseClaim
+from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.report.number_format import NONE, at_most_percent, counted, percent, points
 from withhold.report.wording import bold
 
@@ -48,7 +49,7 @@ def rows_table(
             for size, bound in claim.linked.items()
         ),
         *(
-            (_known(share, plan), _or_open(bound), points(claim.measured.get(share)))
+            (_known(share, bound, plan), _or_open(bound), points(claim.measured.get(share)))
             for share, bound in claim.known.items()
         ),
     ]
@@ -171,10 +172,10 @@ def _even_if(claim: ReleaseClaim) -> Markup:
     ).format(bold(at_most_percent(claim.one)))
 
 
-def _known(share: str, plan: PlanClaim | None) -> str:
+def _known(share: str, bound: float, plan: PlanClaim | None) -> str:
     said = _KNOWN.get(share, share)
     said += "" if plan is not None else " and the class totals"
-    return f"{said} (can subtract)" if share == "all-but-one" else said
+    return f"{said} (can subtract)" if share == ALL_BUT_ONE and bound >= 1 else said
 
 
 def _or_open(bound: float) -> str:

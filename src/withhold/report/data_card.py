@@ -10,8 +10,10 @@ from withhold.audit.whole_release import sampled_note
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.claim_wording import at_most_or_guess
 from withhold.certificate.claims import ReleaseClaim
+from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.safe_read import file_sha256
+from withhold.report.with_original_words import with_original_lines
 
 _KNOWN = {"0.1": "a tenth", "0.5": "half", "0.9": "nine tenths"}
 
@@ -40,6 +42,7 @@ def data_card(
         " itself says nothing about the class.",
         _kind(bundle),
         _kept(bundle),
+        *_held_back(certificate),
         f"Rows are in {_order(certificate)}. Columns: {_names(certificate.release.columns)}.",
         *_left_out(certificate),
         "",
@@ -48,7 +51,7 @@ def data_card(
     ]
     for name, claims in certificate.attributes.items():
         if claims.release is not None:
-            lines += _proved(name, claims.release)
+            lines += _proved(name, claims.release, held_back=bool(certificate.release.held_back))
     lines += [
         "",
         "The attacker may know every original record, every label, the codes and this software, but"
@@ -63,6 +66,7 @@ def data_card(
         "",
         "- Whoever can tell which row is whose, and knows other columns of that person's original,"
         " may read more than stated above, and more than from those columns alone.",
+        *_with_original(evidence),
         "- Several rows that are known to belong to one person can say more than one row.",
         "- Another release of the same records, with another key or other settings, is not covered:"
         " whoever can tell which of its rows belongs to which row here can average out the draws.",
@@ -78,6 +82,11 @@ def data_card(
         "",
     ]
     return "\n".join(lines)
+
+
+def _with_original(evidence: Evidence) -> list[str]:
+    """What such a person read in the audit, attribute by attribute."""
+    return [f"  - Measured: {_plain(line)}." for line in with_original_lines(evidence)]
 
 
 def _sampled(evidence: Evidence) -> list[str]:
@@ -104,6 +113,14 @@ def _kept(bundle: Bundle) -> str:
     return f"Preserved for every record: {_names(bundle.roles.preserve)}."
 
 
+def _held_back(certificate: ReleaseCertificate) -> list[str]:
+    held = certificate.release.held_back
+    if not held:
+        return []
+    whole = held + certificate.release.records
+    return [f"{100 * held / whole:.0f} % of the records, drawn at random, were held back."]
+
+
 def _order(certificate: ReleaseCertificate) -> str:
     return "the order of the original" if certificate.release.same_order else "a random order"
 
@@ -115,7 +132,7 @@ def _left_out(certificate: ReleaseCertificate) -> list[str]:
     return ["", "Left out:", "", *(f"- {_plain(n)}: {_plain(why)}" for n, why in left.items())]
 
 
-def _proved(name: str, claim: ReleaseClaim) -> list[str]:
+def _proved(name: str, claim: ReleaseClaim, *, held_back: bool) -> list[str]:
     shown, plan = _plain(name), claim.plan
     one = claim.stated
 
@@ -130,6 +147,11 @@ def _proved(name: str, claim: ReleaseClaim) -> list[str]:
     linked = claim.linked if plan is None else plan.linked
     told = ", ".join(f"{size} rows: {bound(most)}" for size, most in linked.items())
     lines.append(f"  - From several rows of one class, at most: {told}.")
+    if held_back:
+        lines.append(
+            "  - Whoever knows the labels of all other rows, and even how often each class drew"
+            f" each code, but not who was held back: at most {bound(claim.known[ALL_BUT_ONE])}."
+        )
     if claim.measured:
         known = ", ".join(
             f"{words} of the labels: {_percent(claim.measured[share])}"

@@ -220,13 +220,15 @@ def _readable(evidence: Evidence) -> Markup | None:
         )
     [(name, a)] = found.items()
     tier = _surest(a)
-    return Markup("{} {} for {} of {} (guessing {}).").format(
+    without = "without the release" if tier == "with_original" else "guessing"
+    return Markup("{} {} for {} of {} ({} {}).").format(
         wording.attacker(tier, name, a, alone=False),
         Markup("is right about the {}" if wording.multilabel(a) else "names the {}").format(
             _em(name)
         ),
         percent(a.tiers[tier].accuracy),
         wording.units(tier, a),
+        without,
         percent(a.floor_of(tier)),
     )
 

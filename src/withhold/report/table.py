@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from withhold.audit.checked_certificate import CertifiedRows
 from withhold.core.terminal import printable
 from withhold.report.number_format import NONE, bits, points, span
+from withhold.report.with_original_words import with_original_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -134,7 +135,7 @@ def _legend(evidence: Evidence) -> list[str]:
 
 
 def _wider(evidence: Evidence) -> list[str]:
-    """Which columns were attacked, which were not, and the smallest leak that would be noticed."""
+    """Which columns were attacked, the smallest leak that would be noticed, and linked rows."""
     lines = []
     attacked = [c for c in evidence.columns if c.attacked]
     if attacked:
@@ -149,7 +150,7 @@ def _wider(evidence: Evidence) -> list[str]:
                 f"{name}: the audit would not notice a leak of less than"
                 f" {100 * a.smallest_leak:.1f} points above the floor"
             )
-    return lines
+    return lines + with_original_lines(evidence)
 
 
 def _told(column: Column) -> str:

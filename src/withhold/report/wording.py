@@ -46,14 +46,16 @@ def sentences(name: str, a: AttributeEvidence, *, alone: bool) -> list[Markup]:
     if a.status == "floor" and who.startswith("linked"):
         who = "informed"  # single records first, as in the headline
     tier = a.tiers[who]
-    worst, floor = out_of(tier.accuracy, a.floor, apart=tier.least > a.floor)
+    linked = who == "with_original"
+    least = a.floor_of(who) if linked else a.floor
+    worst, floor = out_of(tier.accuracy, least, apart=tier.least > least)
     said = [
         Markup("{} {} for {} {}; {} gets {}.").format(
             attacker(who, name, a, alone=alone, start=True),
             _names(name, a),
             bold(worst),
             units(who, a),
-            _guessing(a),
+            "the same person without the release" if linked else _guessing(a),
             bold(floor),
         )
     ]
@@ -82,6 +84,11 @@ def attacker(
         words = "a model trained on all columns of the release together"
     elif tier == "column" and a.column is not None:
         words = f"someone who looks at column '{a.column.column}' of the release"
+    elif tier == "with_original" and a.with_original is not None:
+        how = a.with_original.linked_by
+        words = (
+            f"someone who can tell whose row is whose ({how}) and knows that person's other columns"
+        )
     elif tier == "subgroup" and a.subgroup is not None:
         words = f"a model asked only about {a.subgroup.value}"
     elif alone:
@@ -104,6 +111,7 @@ def labelled(tier: str, a: AttributeEvidence, *, alone: bool) -> str:
         else "All released records",
         "columns": "All columns together",
         "column": "One column" if a.column is None else f"Column '{a.column.column}'",
+        "with_original": "Together with the original",
         "subgroup": "Worst slice of records",
     }[tier]
 

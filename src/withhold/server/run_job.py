@@ -106,7 +106,7 @@ def _inspect(place: JobPlace, asked: InspectJob, progress: Progress) -> dict[str
 
 def _release(place: JobPlace, asked: ReleaseJob, progress: Progress) -> dict[str, Any]:
     from withhold.actions.release_given import GivenRequest, release_given
-    from withhold.release.policy import Wishes
+    from withhold.release.wishes import Wishes
     from withhold.server.job_results import audit_words
 
     # The folder is whole or absent, and the bundle beside it is kept: the bytes are the same.
@@ -225,7 +225,7 @@ def _audit(place: JobPlace, asked: AuditJob, progress: Progress) -> dict[str, An
 
 def _transform(place: JobPlace, asked: TransformJob, progress: Progress) -> dict[str, Any]:
     from withhold.actions.release import ReleaseRequest, release_files
-    from withhold.release.policy import Wishes
+    from withhold.release.wishes import Wishes
 
     # The list of rows is written beside the release, so that it is made in the private folder.
     arrow = asked.format == "arrow"

@@ -26,7 +26,7 @@ from withhold.records.readers import open_media
 from withhold.records.roles import Roles
 from withhold.records.samples import BadMedia, Clip
 from withhold.release.media_stream import release_media
-from withhold.release.policy import Wishes
+from withhold.release.wishes import Wishes
 
 LEVELS = 5 * np.arange(40) + 20  # the grey of frame i
 FORMS = [("mp4", "libx264"), ("matroska", "libx264"), ("avi", "mpeg4")]

@@ -21,8 +21,8 @@ from withhold.release.engines import open_engine
 from withhold.release.engines.batch_modifier import BatchModifier
 from withhold.release.engines.engine import InWorker, Refused
 from withhold.release.engines.local_engine import LocalEngine
-from withhold.release.policy import Wishes
 from withhold.release.stream import release_features
+from withhold.release.wishes import Wishes
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -75,7 +75,7 @@ def test_the_sample_is_the_one_of_a_file_for_any_batches(
     monkeypatch.setattr(survey, "WIDE", 10)
     noise = fitted("noise", data)
     todo = distributed.DistributedRelease(
-        noise, data.schema, wh.release.policy.Wishes(), features=None, shape="code", name="it"
+        noise, data.schema, wh.release.wishes.Wishes(), features=None, shape="code", name="it"
     )
     x, others = todo.digests.parts(data.combine_chunks().to_batches()[0])
     whole = survey.survey([(x, others)], noise.modifier.key)

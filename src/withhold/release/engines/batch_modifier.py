@@ -89,13 +89,17 @@ class BatchModifier:
         except RecordError as error:
             raise error.after(start) from None
         counts = ReleaseCounts.of(bundle, keep_plan=self.keep_plan)
-        counts.add(bundle, made, labelled, bundle.input["multilabel"], self.name)
+        counts.add(
+            bundle, made, labelled, bundle.input["multilabel"], self.name, leaves=piece.leaves
+        )
         schema = self.leaving
         if schema is None:
             own = layout.release_schema(batch.schema)
             schema = plain_schema(pa.schema([own.field(c) for c in layout.columns]))
-        released = _with(batch, layout, made, self.shape)
-        return MadePiece(_leaving(released, layout, schema), counts)
+        released = _leaving(_with(batch, layout, made, self.shape), layout, schema)
+        if piece.leaves is not None:
+            released = released.filter(pa.array(piece.leaves))
+        return MadePiece(released, counts)
 
     @property
     def loaded(self) -> Bundle:

@@ -15,7 +15,7 @@ from withhold.release.engines.distributed import DistributedRelease, EngineRelea
 from withhold.release.engines.hidden_columns import COUNTS, DIGEST, NUMBER, PLACE, signed, signless
 from withhold.release.engines.optional_engine import needed
 from withhold.release.keyed_order import occurrences, total_of
-from withhold.release.policy import Wishes
+from withhold.release.wishes import Wishes
 
 
 def release(

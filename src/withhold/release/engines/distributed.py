@@ -25,9 +25,10 @@ from withhold.release.engines.hidden_columns import COUNTS, check_names
 from withhold.release.feature_columns import layout_of, leaving_schema
 from withhold.release.keyed_order import Order
 from withhold.release.modify import Shape, check_shape
-from withhold.release.policy import Decision, Wishes, decide
+from withhold.release.policy import Decision, decide
 from withhold.release.release_counts import ReleaseCounts
 from withhold.release.subject import subject_of
+from withhold.release.wishes import Wishes
 
 _ATTEMPTS = 5  # times that more rows are asked for the sample: many equal rows spoil an estimate
 ROWS = 4096  # of a batch
@@ -71,6 +72,7 @@ class DistributedRelease:
                 f"this bundle changes {self.bundle.kind}s, which are no rows of a dataset; release"
                 " them with withhold transform"
             )
+        wishes.refuse_hold_back("the dataset of an engine")
         check_names(schema.names, name)
         self.schema, self.wishes, self.name = schema, wishes, name
         self.features = features or self.bundle.feature_spec

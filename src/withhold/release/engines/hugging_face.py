@@ -18,7 +18,7 @@ from withhold.release.engines.distributed import ROWS, DistributedRelease, Engin
 from withhold.release.engines.engine import InWorker, opened
 from withhold.release.engines.hidden_columns import COUNTS, DIGEST, NUMBER, PLACE, signed, signless
 from withhold.release.keyed_order import occurrences, total_of
-from withhold.release.policy import Wishes
+from withhold.release.wishes import Wishes
 
 
 def release(

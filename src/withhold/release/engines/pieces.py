@@ -14,14 +14,16 @@ from withhold.release.release_counts import ReleaseCounts
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Records of a source from row `start` on; nonces: (n, 2) tell equal rows apart."""
+    """Records of a source from row `start` on; nonces: (n, 2) tell equal rows apart; leaves: (n,),
+    which rows leave, if some are held back."""
 
     batch: pa.RecordBatch
     start: int = 0
     nonces: npt.NDArray[np.uint64] | None = None
+    leaves: npt.NDArray[np.bool_] | None = None
 
     def __reduce__(self) -> Any:
-        return _piece, (_packed(self.batch), self.start, self.nonces)
+        return _piece, (_packed(self.batch), self.start, self.nonces, self.leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +60,13 @@ def _unpacked(data: pa.Buffer) -> pa.RecordBatch:
         return stream.read_next_batch()
 
 
-def _piece(data: pa.Buffer, start: int, nonces: npt.NDArray[np.uint64] | None) -> Piece:
-    return Piece(_unpacked(data), start, nonces)
+def _piece(
+    data: pa.Buffer,
+    start: int,
+    nonces: npt.NDArray[np.uint64] | None,
+    leaves: npt.NDArray[np.bool_] | None,
+) -> Piece:
+    return Piece(_unpacked(data), start, nonces, leaves)
 
 
 def _made_piece(data: pa.Buffer, counts: ReleaseCounts) -> MadePiece:

@@ -17,7 +17,7 @@ from withhold.release.engines.hidden_columns import COUNTS, DIGEST, NUMBER, PLAC
 from withhold.release.engines.optional_engine import needed
 from withhold.release.engines.ray_engine import cpu_share
 from withhold.release.keyed_order import occurrences, total_of
-from withhold.release.policy import Wishes
+from withhold.release.wishes import Wishes
 
 
 def release(
