@@ -55,10 +55,13 @@ def _run(installed: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_is_small_and_whole(wheel: Path) -> None:
-    # The aim was 1 MiB; the code alone is 1.1 MiB. The limit finds data, weights or pictures.
+    # The aim was 1 MiB; the Python files alone are larger, each packed by itself. The limits find
+    # data, weights or pictures: recipes, templates and the list of hashes are about 100 KiB.
     assert wheel.stat().st_size < 1.5 * 2**20
     with zipfile.ZipFile(wheel) as found:
         names = set(found.namelist())
+        others = [i.compress_size for i in found.infolist() if not i.filename.endswith(".py")]
+    assert sum(others) < 150 * 2**10
     for recipe in (ROOT / "recipes").glob("*.yaml"):
         assert f"withhold/recipes/{recipe.name}" in names
     source = Path(withhold.__file__).parent

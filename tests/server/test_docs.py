@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from server.process import ServerProcess
+from withhold.core.errors import UserError
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -51,14 +52,14 @@ def test_the_commands_of_the_docs(tmp_path: Path) -> None:
         assert (made.num_rows, made.column_names) == (200, ["income", "hours_per_week"])
         # What the transform was sent is gone, and no file of the bundle can be had.
         end = time.monotonic() + 30  # they are removed after the answer has been sent
-        while len(server.ask("datasets")) > 1:
+        while len(server.call("datasets")) > 1:
             assert time.monotonic() < end
             time.sleep(0.1)
-        assert [one["id"] for one in server.ask("bundles")] == [job["id"]]
-        assert len(server.ask("jobs")) == 2
+        assert [one["id"] for one in server.call("bundles")] == [job["id"]]
+        assert len(server.call("jobs")) == 2
         for name in ("key", "bundle", "worker.log", "..%2fprivate%2fbundle%2fkey"):
-            with pytest.raises(AssertionError, match=r"no such file|not found"):
-                server.ask(f"jobs/{job['id']}/files/{name}")
+            with pytest.raises(UserError, match=r"no such file|not found"):
+                server.call(f"jobs/{job['id']}/files/{name}")
         key = next((tmp_path / "served").rglob("bundle/key"))
         assert key.stat().st_mode & 0o777 == 0o600
         assert key.read_bytes().strip() not in archive.fp.getvalue()  # type: ignore[union-attr]

@@ -8,7 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from server.conftest import Serve, Served, people
-from withhold.server.page.sessions import COOKIE
+from withhold.server.gate import COOKIE
+from withhold.server.worker import run_worker
 
 ORIGIN = {"Origin": "http://127.0.0.1"}
 
@@ -83,6 +84,9 @@ def test_a_dropped_file_is_streamed_to_its_folder(visitor: tuple[TestClient, Ser
     cut = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\nabc'
     headers = {**ORIGIN, "Content-Type": "multipart/form-data; boundary=x"}
     assert client.post("/upload", content=cut, headers=headers).status_code == 422
+    for kind in ("multipart/form-data; boundary=" + "y" * 500, "multipart/form-data", "text/csv"):
+        odd_kind = {**ORIGIN, "Content-Type": kind}
+        assert client.post("/upload", content=cut, headers=odd_kind).status_code == 422
     assert len(served.service.datasets.uploads()) == 1
     assert len(list((served.service.folder.root / "uploads").iterdir())) == 1
 
@@ -127,3 +131,54 @@ def test_jobs_of_the_page(visitor: tuple[TestClient, Served]) -> None:
     assert "cancelled" in stopped.text
     compare = client.post(f"/data/{id}/compare", data=chosen, headers=ORIGIN)
     assert served.job(compare.url.path.removeprefix("/jobs/"))["kind"] == "compare"
+
+
+HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "'><svg onload=alert(3)>")
+
+
+@pytest.mark.slow
+def test_names_of_columns_are_text_on_every_page(visitor: tuple[TestClient, Served]) -> None:
+    client, served = visitor
+    lines = [",".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in HOSTILE)]
+    lines += [f"{HOSTILE[0]}{i % 2},b{i % 3},{i % 5}" for i in range(60)]
+    id = served.upload("\n".join(lines).encode(), f"{HOSTILE[0]}.csv")
+    hidden = {"hide": HOSTILE[0]}
+    paths = ["/", f"/data/{id}", f"/data/{id}/plan"]
+    for path in paths:  # the first look queues the inspection
+        client.get(path, params=hidden)
+    while (job := served.service.jobs.claim()) is not None:
+        served.service.folder.make_job(job.id)
+        assert run_worker(served.service.folder.root, job.id) == 0
+        assert served.job(job.id)["state"] == "done", served.job(job.id)["error"]
+    for path in paths:
+        shown = client.get(path, params=hidden)
+        assert shown.status_code == 200
+        assert path == "/" or "&lt;script&gt;alert(1)" in shown.text
+        assert not re.search(r"<(script>|img src=x|svg onload)", shown.text)
+
+
+def test_a_file_that_is_html_runs_nothing(visitor: tuple[TestClient, Served]) -> None:
+    """A report opens in a sandbox; a download is never shown."""
+    client, served = visitor
+    id = served.start(kind="audit", dataset=served.upload(people(60)), suppress=["sex"])
+    assert served.service.jobs.claim() is not None
+    served.service.folder.make_job(id)
+    output = served.service.folder.output(id)
+    output.mkdir()
+    (output / "report.html").write_text(HOSTILE[0])
+    (output / "link").symlink_to(served.service.folder.token)
+    (served.service.folder.private(id) / "key").write_text("secret")
+    assert served.service.jobs.finish(id, {})
+    report = client.get(f"/jobs/{id}/report")
+    assert report.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    loaded = client.get(f"/jobs/{id}/files/report.html")
+    assert loaded.headers["content-disposition"].startswith("attachment")
+    for name in (
+        "link",
+        "key",
+        "..%2fprivate%2fkey",
+        "..%2f..%2f..%2ftoken.sha256",
+        "%2fetc%2fpasswd",
+    ):
+        assert client.get(f"/jobs/{id}/files/{name}").status_code == 404
+        assert served.client.get(f"/api/v1/jobs/{id}/files/{name}").status_code == 404

@@ -20,11 +20,11 @@ from withhold.server.server_settings import ServerSettings
 def test_a_killed_server_loses_nothing_and_runs_nothing_twice(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path / "served", "--workers", "2")
     try:
-        dataset = server.ask("datasets?format=csv", people(120))["id"]
+        dataset = server.call("datasets?format=csv", people(120))["id"]
         asked = {"kind": "inspect", "dataset": dataset, "suppress": ["sex"]}
-        whole = server.until_over(server.ask("jobs", asked)["id"])
+        whole = server.until_over(server.call("jobs", asked)["id"])
         assert whole["state"] == "done"
-        jobs = [server.ask("jobs", asked)["id"] for _ in range(3)]
+        jobs = [server.call("jobs", asked)["id"] for _ in range(3)]
         for id in jobs[:2]:
             server.worker(id)
         server.kill()
@@ -35,7 +35,7 @@ def test_a_killed_server_loses_nothing_and_runs_nothing_twice(tmp_path: Path) ->
         assert all(job["result"] == whole["result"] for job in found.values())
         assert [found[id]["attempts"] for id in jobs] == [2, 1, 1]
         # Ctrl-C: the job goes back to the queue, and is done after the next start.
-        last = server.ask("jobs", asked)["id"]
+        last = server.call("jobs", asked)["id"]
         server.worker(last)
         assert server.stop() in (0, 130)
         with sqlite3.connect(tmp_path / "served" / "jobs.sqlite") as database:

@@ -23,6 +23,7 @@ from withhold.media.attack_pixels import SIDE
 from withhold.records.arrays import as_pixels
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
+from withhold.release.engines import Engine
 
 
 class Audit(Evidence):
@@ -84,6 +85,7 @@ def audit(
     fail_if: str | Iterable[str] | None = None,
     seed: int = 0,
     workers: int | None = None,
+    engine: Engine | None = None,
     whole: WholeRelease | None = None,
     progress: Progress | None = None,
 ) -> Audit:
@@ -100,8 +102,8 @@ def audit(
     and as motion.
 
     These options are described in `withhold.audit.setting_groups`: `id`, `same_order` and
-    `order_counts` in `Pairing`; `attackers`, `models`, `quick`, `workers` and `seed` in `Effort`;
-    `certificate` and `key` in `Claims`. The others are described in
+    `order_counts` in `Pairing`; `attackers`, `models`, `quick`, `workers`, `engine` and `seed` in
+    `Effort`; `certificate` and `key` in `Claims`. The others are described in
     `withhold.audit.evaluate.evaluate`.
     """
     for given in (original, release):
@@ -144,7 +146,7 @@ def audit(
             again=again,
             average=average,
             pairing=Pairing(id, same_order, order_counts),
-            effort=Effort(attackers, models or {}, quick, workers, seed),
+            effort=Effort(attackers, models or {}, quick, workers, seed, engine),
             claims=Claims(certificate, key),
             fail_if=fail_if,
             whole=whole,

@@ -90,24 +90,28 @@ def _audited(request: AuditRequest, progress: Progress) -> Audit:
             raise UserError("--again takes files of features, and these are mixed tables")
         apart = [*settings.suppress, *([settings.id] if settings.id else [])]
         before, after = attack_tables(before, after, apart)
-    found = audit(
-        before,
-        after,
-        settings.suppress,
-        settings.preserve,
-        joint=settings.joint,
-        fail_if=settings.fail_if or None,
-        certificate=proved,
-        key=key,
-        again=[_read(request, path, before, made, progress) for path in request.again],
-        quick=settings.quick,
-        id=settings.id,
-        same_order=request.same_order,
-        average=settings.average,
-        seed=settings.seed,
-        whole=whole,
-        progress=progress,
-    )
+    again = [_read(request, path, before, made, progress) for path in request.again]
+    with request.of_engine.open(progress) as engine:
+        found = audit(
+            before,
+            after,
+            settings.suppress,
+            settings.preserve,
+            joint=settings.joint,
+            fail_if=settings.fail_if or None,
+            certificate=proved,
+            key=key,
+            again=again,
+            quick=settings.quick,
+            id=settings.id,
+            same_order=request.same_order,
+            average=settings.average,
+            seed=settings.seed,
+            workers=request.of_engine.workers,
+            engine=engine,
+            whole=whole,
+            progress=progress,
+        )
     page = render(found, title=f"Audit of {(request.release or request.original).name}")
     contents = {"audit.json": found.json_bytes(), "report.html": page.encode()}
     write_into(request.output, contents)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
+from withhold.actions.engine_options import EngineOptions
 from withhold.actions.request import DataOptions, Opening, Request
 from withhold.audit.audit_settings import AuditSettings
 
@@ -25,6 +26,7 @@ class AuditRequest(Request):
 
     Without a release, the original is audited. `same_order` confirms that the records are in the
     same order. `rows` lists which row became which. `again` are other draws of the same release.
+    `of_engine`: where the attacks run.
     """
 
     original: Path
@@ -39,3 +41,4 @@ class AuditRequest(Request):
     again: tuple[Path, ...] = ()
     key: Path | None = None
     log: tuple[str, ...] = ()
+    of_engine: EngineOptions = EngineOptions()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from withhold.actions.engine_options import EngineOptions
 from withhold.actions.request import DataOptions, Request
 from withhold.bundle.bundle import load_bundle
 from withhold.certificate.certify_bundle import certify as certified
@@ -25,6 +26,7 @@ class CertifyRequest(Request):
     features: str | None = None
     reading: DataOptions = DataOptions()
     key: Path | None = None
+    of_engine: EngineOptions = EngineOptions()
 
 
 def certify(request: CertifyRequest, progress: Progress | None = None) -> Certificate:
@@ -40,6 +42,9 @@ def certify(request: CertifyRequest, progress: Progress | None = None) -> Certif
         }
     )
     dataset = how.read(request.data, progress)
-    found = certified(bundle, dataset, confidence=request.confidence, progress=progress)
+    with request.of_engine.open(progress) as engine:
+        found = certified(
+            bundle, dataset, confidence=request.confidence, progress=progress, spread=engine.map
+        )
     found.to_json(request.output)
     return found

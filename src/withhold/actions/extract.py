@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
+from withhold.actions.engine_options import EngineOptions
 from withhold.actions.request import Opening, Request
 from withhold.core.errors import UserError
 from withhold.core.output_targets import check_target
@@ -31,6 +33,7 @@ class ExtractRequest(Request):
     clips: int | None = Field(None, ge=1)
     annotations: Path | None = None
     strict: bool = False
+    of_engine: EngineOptions = EngineOptions()
 
 
 def extract(request: ExtractRequest, progress: Progress | None = None) -> tuple[Job, Extraction]:
@@ -58,4 +61,28 @@ def extract(request: ExtractRequest, progress: Progress | None = None) -> tuple[
         if listed.is_file():
             way_out = f"they are in {listed}, so extract that file instead"
         progress.say(f"{job.collection.name} has no labels: {way_out}")
-    return job, extract_to(job, output, strict=request.strict, progress=progress)
+    options = request.of_engine
+    with options.open(progress) as engine:
+        if engine.elsewhere:
+            _check_sendable(job, options.engine)
+        spread = engine.map if engine.elsewhere else None
+        done = extract_to(
+            job,
+            output,
+            strict=request.strict,
+            progress=progress,
+            workers=options.workers,
+            spread=spread,
+        )
+    return job, done
+
+
+def _check_sendable(job: Job, engine: str) -> None:
+    """Refuse an extractor that holds what only this process has, such as a session of a library."""
+    try:
+        pickle.dumps((job.collection, job.extractor, job.cutting))
+    except Exception as error:
+        raise UserError(
+            f"extractor '{job.extractor.name}' on {job.collection.name} cannot be sent to the"
+            f" workers of {engine}; use --engine local"
+        ) from error

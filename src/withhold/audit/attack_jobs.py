@@ -18,6 +18,7 @@ from withhold.audit.attackers.attacker import Attacker, Prediction
 from withhold.audit.measure_attribute import asked
 from withhold.audit.pool import run_all, work
 from withhold.audit.reverse_attack import ReverseAttack
+from withhold.audit.setting_groups import Effort
 from withhold.core.progress import Progress, Stage
 
 _Place = tuple[list[Any], ...]  # the lists that get the outcomes of a task
@@ -60,7 +61,7 @@ class Jobs:
         self,
         pictures: Mapping[str, Any],
         wider: Sequence[tuple[float, Any]],
-        workers: int | None,
+        effort: Effort,
         progress: Progress,
     ) -> list[Any]:
         """Run all attacks, the `pictures` and the tasks `wider`; return the results of the latter.
@@ -87,19 +88,21 @@ class Jobs:
             round(self.reverse.cost(q, raw)) for q in self.asks if q.name in self.reverse.of
         )
         with progress.stage("attacking", work(costs) + after) as stage:
-            results = dict(run_all(call, costs, workers=workers, stage=stage))
+            results = dict(
+                run_all(call, costs, workers=effort.workers, stage=stage, engine=effort.engine)
+            )
             for i, (places, _, _) in enumerate(tasks):  # in ladder order, whichever finished first
                 found = results[i] if len(places) > 1 else [results[i]]
                 for place, outcome in zip(places, found, strict=False):
                     place.append(outcome)
             for name, outcomes in warm.items():
                 self.ladder[name] += outcomes
-            self._read_restored(raw, workers, stage)
+            self._read_restored(raw, effort, stage)
         rest = [results[i] for i in range(len(tasks), len(costs))]
         self.pictures = dict(zip(pictures, rest, strict=False))
         return rest[len(pictures) :]
 
-    def _read_restored(self, raw: Sequence[Attacker], workers: int | None, stage: Stage) -> None:
+    def _read_restored(self, raw: Sequence[Attacker], effort: Effort, stage: Stage) -> None:
         """The attacks on restored images, which need all restored images and all models."""
         attacks = [
             (q.name, attack)
@@ -107,7 +110,9 @@ class Jobs:
             for attack in self.reverse.attacks(q, raw, self.models[q.name], seed=self.seed)
         ]
         costs = [(attack.cost, attack) for _, attack in attacks]
-        results = dict(run_all(call, costs, workers=workers, stage=stage))
+        results = dict(
+            run_all(call, costs, workers=effort.workers, stage=stage, engine=effort.engine)
+        )
         for i, (name, _) in enumerate(attacks):
             self.ladder[name].append(results[i])
 

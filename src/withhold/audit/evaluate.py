@@ -123,7 +123,7 @@ def evaluate(
         jobs = _jobs(case, effort)
     with clock("attacks"):
         drawn = {} if effort.quick else _maps(jobs, shown, seed)
-        results = jobs.run(drawn, beyond.tasks, effort.workers, progress)
+        results = jobs.run(drawn, beyond.tasks, effort, progress)
     if average is not None:
         average_over(case.original, average, case.asks, jobs)
     with clock("figures"):

@@ -1,7 +1,8 @@
 """Run attacks in parallel: one process per core, one thread per process.
 
-Every attack runs on one thread, so that the figures of an audit do not depend on the number of
-cores. Small jobs run in this process; starting others would take longer.
+Or on the workers of an engine, such as Ray. Every attack runs on one thread, so that the figures of
+an audit do not depend on the number of cores. Small jobs run in this process; starting others would
+take longer.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from withhold.core.progress import Stage
 from withhold.learn.nets.device import core_count, pick_device, threads
+from withhold.release.engines.engine import Engine
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,12 +30,19 @@ def run_all(
     *,
     workers: int | None,
     stage: Stage,
+    engine: Engine | None = None,
 ) -> Iterator[tuple[int, R]]:
     """Yield (index, function(task)) for every (cost in seconds, task), in any order.
 
-    Expensive tasks run first, so that no long one is left at the end.
+    Expensive tasks run first, so that no long one is left at the end. With an engine of other
+    processes, such as Ray, they run there.
     """
     order = sorted(range(len(tasks)), key=lambda i: -tasks[i][0])
+    if engine is not None and engine.elsewhere:
+        for place, result in engine.each(_OneOf(function, [task for _, task in tasks]), order):
+            yield order[place], result
+            stage.advance(_units(tasks[order[place]][0]))
+        return
     count = workers or (core_count() if pick_device().type == "cpu" else 1)
     if count == 1 or sum(cost for cost, _ in tasks) < _SMALL:
         for i in order:
@@ -48,6 +58,22 @@ def run_all(
         for i, result in parallel(call(function, i, tasks[i][1]) for i in order):
             yield i, result
             stage.advance(_units(tasks[i][0]))
+
+
+@dataclass(frozen=True)
+class _OneOf(Generic[T, R]):
+    """The function of the task with a number.
+
+    All tasks are sent to a worker together, once: they share their records, which are many times
+    larger than the rest.
+    """
+
+    function: Callable[[T], R]
+    tasks: list[T]
+
+    def __call__(self, number: int) -> R:
+        """The result of one task."""
+        return _alone(self.function, self.tasks[number])
 
 
 def work(tasks: Sequence[tuple[float, Any]]) -> int:

@@ -15,6 +15,7 @@ from withhold.audit.attackers import Attacker, MlpLarge, Nearest, Prior, Trees
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.feature_views import FeatureViews
 from withhold.audit.measure_attribute import measure
+from withhold.audit.setting_groups import Effort
 from withhold.audit.split import Split, unmeasurable
 from withhold.core.progress import Progress, Silent
 from withhold.records.dataset import Dataset, FloatArray
@@ -63,7 +64,8 @@ def read_features(
     ):
         jobs = Jobs(chosen, attackers, None, seen, None, None, {}, seed=seed, quick=True)
         if chosen:
-            jobs.run({}, (), 1 if len(data) <= _SMALL else None, progress or Silent())
+            effort = Effort(workers=1 if len(data) <= _SMALL else None)
+            jobs.run({}, (), effort, progress or Silent())
         for q in chosen:
             found[q.name] = measure(
                 q,

@@ -12,6 +12,7 @@ from withhold.audit.attackers.attacker import OF_PIXELS, Attacker, PixelKind, Pr
 from withhold.certificate.claims import Certificate
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
+from withhold.release.engines.engine import Engine
 
 _QUICK = RecordLimits(train=6_000, val=2_000, test=10_000)
 
@@ -36,7 +37,8 @@ class Effort:
 
     attackers: a ladder other than the default. models: existing models of the originals, by
     attribute (the frozen models of a method). quick: fewer attackers on fewer records, which is a
-    weaker audit. workers: number of processes, by default one per core.
+    weaker audit. workers: number of processes, by default one per core. engine: where attacks run
+    instead, such as a Ray that is up; the evidence is the same.
     """
 
     attackers: Sequence[Attacker] | None = None
@@ -44,6 +46,7 @@ class Effort:
     quick: bool = False
     workers: int | None = None
     seed: int = 0
+    engine: Engine | None = field(default=None, compare=False, repr=False)
 
     @property
     def ladder(self) -> tuple[Attacker, ...]:

@@ -81,6 +81,7 @@ class Recipe(BaseModel):
         "release-leaks", "soundness", "elimination", "elimination-exact", "equal-proof", "speed",
         "codebook-speed", "audit-speed", "memory", "release-memory", "media", "media-speed",
         "pixels", "clips", "pixel-speed", "clip-speed", "onnx-speed", "engine-speed",
+        "server-load", "audit-engines",
     ] = "table"  # fmt: skip
     data: str = ""
     method: str = "mass"

@@ -38,6 +38,8 @@ KINDS = {
     "clip-speed": ("clip_speed", "measure_clip_speed"),
     "engine-speed": ("engine_speed", "run_engine_speed"),
     "media-speed": ("media_speed", "measure_media_speed"),
+    "audit-engines": ("audit_engines", "run_audit_engines"),
+    "server-load": ("server_load", "run_server_load"),
     "onnx-speed": ("onnx_speed", "measure_onnx_speed"),
 }
 

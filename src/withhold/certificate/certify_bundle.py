@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,9 @@ from withhold.certificate.linked_bound import SIZES, bound_of, linked_rate
 from withhold.certificate.targets import JOINT, single, together
 from withhold.core.errors import UserError, did_you_mean
 from withhold.core.progress import Progress, Silent
+from withhold.core.spread import MapInOrder
 from withhold.methods import Channel
+from withhold.methods.modifier import FloatArray, Labels
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import guess_rate
@@ -44,8 +47,11 @@ def certify(
     *,
     confidence: float = 0.95,
     progress: Progress | None = None,
+    spread: MapInOrder = map,
 ) -> Certificate:
     """An upper bound on every attacker, for each suppressed attribute and for all together.
+
+    spread: runs the draws of batches, like the built-in `map`, perhaps in other processes.
 
     Of the file of the fit its test part is counted; of another file its test part, or all of it,
     which must be records that the fit never saw. Memory is that of (classes, codes) and a batch.
@@ -69,7 +75,7 @@ def certify(
     elif joint is not None:
         targets.append(joint)
     counts = [_Count(a, groups_of(held, a, bundle), len(channel.codes)) for a in targets]
-    draws = _count(channel, held, counts, progress or Silent())
+    draws = _count(channel, held, counts, progress or Silent(), spread)
     kept = [held.attribute(n) for n in bundle.roles.preserve if n in held.attribute_names]
     return Certificate(
         version=__version__,
@@ -111,20 +117,38 @@ class _Count:
             self.people.add(drawn, classes, self.groups.weights[rows])
 
 
-def _count(channel: Channel, held: Dataset, counts: list[_Count], progress: Progress) -> IntArray:
+def _count(
+    channel: Channel,
+    held: Dataset,
+    counts: list[_Count],
+    progress: Progress,
+    spread: MapInOrder,
+) -> IntArray:
     """Fill every table, batch by batch; returns the code of each record, (n,)."""
     draws = np.empty(len(held), np.int64)
     needed = {n: held.attribute(n) for n in channel.needs if n in held.table.column_names}
     needed |= {n: held.attribute(n) for n in channel.needs if n in held.multilabel}
+    starts = range(0, len(held), ROWS)
+    batches = [np.arange(start, min(start + ROWS, len(held))) for start in starts]
+    tasks = ((held.x[rows], {n: a.rows(rows) for n, a in needed.items()}) for rows in batches)
     with progress.stage("certifying", len(held)) as bar:
-        for start in range(0, len(held), ROWS):
-            rows = np.arange(start, min(start + ROWS, len(held)))
-            labels = {name: attribute.rows(rows) for name, attribute in needed.items()}
-            draws[rows] = channel.draw(held.x[rows], labels)
+        for rows, drawn in zip(batches, spread(_Draw(channel), tasks), strict=True):
+            draws[rows] = drawn
             for count in counts:
-                count.add(draws[rows], rows)
+                count.add(drawn, rows)
             bar.advance(len(rows))
     return draws
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """The codes of a batch: its records (n, d) and their labels."""
+
+    channel: Channel
+
+    def __call__(self, batch: tuple[FloatArray, Labels]) -> IntArray:
+        """One code for each record, (n,)."""
+        return self.channel.draw(*batch)
 
 
 def _claim(

@@ -12,6 +12,7 @@ from withhold.cli.help import AUDIT, DATA, MEDIA, PROOF, ROLES, option
 from withhold.cli.options import (
     AllowOutside,
     Column,
+    Engine,
     Exclude,
     Features,
     Group,
@@ -26,6 +27,7 @@ from withhold.cli.options import (
     Set,
     Test,
     Weights,
+    Workers,
     choose_progress,
     extractor_settings,
     print_json,
@@ -154,6 +156,8 @@ def audit(
         int | None, option("Seed of all random choices (default: 0).", AUDIT, min=0)
     ] = None,
     log: Log = None,
+    engine: Engine = "local",
+    workers: Workers = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
@@ -167,6 +171,7 @@ def audit(
     """
     from withhold.actions.audit_files import audit_files
     from withhold.actions.audit_request import AuditRequest, MediaFeatures
+    from withhold.actions.engine_options import EngineOptions
     from withhold.actions.request import Opening
     from withhold.audit.audit_settings import AuditSettings
 
@@ -203,6 +208,7 @@ def audit(
         again=tuple(again or ()),
         key=key,
         log=tuple(log or ()),
+        of_engine=EngineOptions(engine=engine, workers=workers),
     )
     evidence = audit_files(request, choose_progress(quiet))
     _tell(evidence, output, quiet=quiet, as_json=as_json)

@@ -9,6 +9,7 @@ import typer
 
 from withhold.cli.help import DATA, option
 from withhold.cli.options import (
+    Engine,
     Exclude,
     Group,
     Json,
@@ -16,6 +17,7 @@ from withhold.cli.options import (
     MultiLabel,
     Quiet,
     Test,
+    Workers,
     choose_progress,
     print_json,
     reading,
@@ -45,6 +47,8 @@ def certify(
     multilabel: MultiLabel = None,
     test: Test = None,
     key: Key = None,
+    engine: Engine = "local",
+    workers: Workers = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -55,6 +59,7 @@ def certify(
     """
     from withhold.actions.certify import CertifyRequest
     from withhold.actions.certify import certify as certified
+    from withhold.actions.engine_options import EngineOptions
 
     request = CertifyRequest(
         bundle=bundle,
@@ -64,6 +69,7 @@ def certify(
         features=features,
         reading=reading(None, group, exclude, multilabel, test),
         key=key,
+        of_engine=EngineOptions(engine=engine, workers=workers),
     )
     found = certified(request, choose_progress(quiet))
     if as_json:

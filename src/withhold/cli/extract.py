@@ -11,6 +11,7 @@ from withhold.cli.help import MEDIA, option
 from withhold.cli.options import (
     AllowOutside,
     Column,
+    Engine,
     Json,
     Names,
     Pattern,
@@ -19,6 +20,7 @@ from withhold.cli.options import (
     Set,
     Test,
     Weights,
+    Workers,
     choose_progress,
     extractor_settings,
     print_json,
@@ -72,6 +74,8 @@ def extract(
     strict: Annotated[
         bool, option("Stop with an error at the first file that cannot be used.", MEDIA, "--strict")
     ] = False,
+    engine: Engine = "local",
+    workers: Workers = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -80,6 +84,7 @@ def extract(
     Memory use does not grow with the data. If a run is interrupted, the same command resumes it.
     Files that cannot be used are skipped and listed in NAME.errors.csv beside the dataset.
     """
+    from withhold.actions.engine_options import EngineOptions
     from withhold.actions.extract import ExtractRequest
     from withhold.actions.extract import extract as extracted
     from withhold.actions.request import Opening
@@ -96,6 +101,7 @@ def extract(
         clips=clips,
         annotations=annotations,
         strict=strict,
+        of_engine=EngineOptions(engine=engine, workers=workers),
     )
     job, done = extracted(request, choose_progress(quiet))
     others = getattr(job.collection, "others", 0)

@@ -105,7 +105,7 @@ Set = Annotated[
 Engine = Annotated[
     str,
     option(
-        "Where the passes over all records run: local, ray or spark. The release is the same.",
+        "Where the work runs: local, ray or spark. The result is the same.",
         ENGINE,
     ),
 ]

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from withhold.core.errors import UserError
-from withhold.learn.nets.device import core_count
+from withhold.learn.nets.device import core_count, threads
 from withhold.media.cutting import Cutting
 from withhold.media.extractors.extractor import Extractor, FloatArray, Prepared
 from withhold.records.readers import Collection, Item
@@ -95,6 +95,30 @@ def label_schema(collection: Collection, cutting: Cutting) -> pa.Schema:
     return pa.schema([*fields, *added])
 
 
+def block_size(extractor: Extractor, cutting: Cutting) -> int:
+    """Items in a block."""
+    return max(extractor.batch // (cutting.clips or 1), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockAt:
+    """One block by its first item, for the workers of an engine.
+
+    threads: those of torch, as many as where the other blocks are made: their number decides the
+    order of sums inside a network, and so the last bits.
+    """
+
+    collection: Collection
+    extractor: Extractor
+    cutting: Cutting
+    threads: int
+
+    def __call__(self, start: int) -> Block:
+        """The block that begins there."""
+        with threads(self.threads):
+            return next(blocks(self.collection, self.extractor, self.cutting, start=start))
+
+
 def blocks(
     collection: Collection,
     extractor: Extractor,
@@ -106,7 +130,7 @@ def blocks(
 ) -> Iterator[Block]:
     """Raw features from item `start` on, which must be the first of a block."""
     schema = label_schema(collection, cutting)
-    size = max(extractor.batch // (cutting.clips or 1), 1)
+    size = block_size(extractor, cutting)
     workers = workers or core_count()
 
     def work(item: Item, place: int) -> _Done:

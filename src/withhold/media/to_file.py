@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import torch
 
 from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
 from withhold.core.lists import as_csv
 from withhold.core.progress import Progress
+from withhold.core.spread import MapInOrder
 from withhold.media.extract_features import (
     Job,
     check_some,
@@ -26,7 +29,7 @@ from withhold.media.extraction_note import METADATA
 from withhold.media.extractors.extractor import Extractor
 from withhold.media.moments import Moments
 from withhold.media.parts import ExtractedParts
-from withhold.media.pipeline import FEATURES, Block, Skipped, blocks
+from withhold.media.pipeline import FEATURES, Block, BlockAt, Skipped, block_size, blocks
 from withhold.records.dataset import Dataset
 from withhold.records.writers import open_sink
 
@@ -52,18 +55,25 @@ def errors_path(output: Path) -> Path:
 
 
 def extract_to(
-    job: Job, output: Path, *, strict: bool = False, progress: Progress, workers: int | None = None
+    job: Job,
+    output: Path,
+    *,
+    strict: bool = False,
+    progress: Progress,
+    workers: int | None = None,
+    spread: MapInOrder | None = None,
 ) -> Extraction:
     """Extract into `output`. Call it again to resume an interrupted run.
 
-    With `strict`, the first medium that cannot be used is an error.
+    With `strict`, the first medium that cannot be used is an error. workers: threads that decode.
+    spread: runs whole blocks instead, in other processes, which must be able to read the media.
     """
     parts = ExtractedParts(output.with_name(f"{output.name}.partial"), job.fingerprint())
     resumed = parts.stop
     if resumed:
         progress.say(f"resuming from {parts.folder}: {resumed:,} of {len(job.collection):,} done")
     try:
-        _fill(parts, job, strict, progress, workers)
+        _fill(parts, job, strict, progress, partial(_blocks, job, parts.stop, workers, spread))
     except BaseException:
         if not parts.paths:
             parts.remove()  # there is nothing in it to go on from
@@ -80,24 +90,38 @@ def extract_to(
     return Extraction(len(blank), fitted.dimension, resumed, skipped, listed)
 
 
+def _blocks(
+    job: Job, start: int, workers: int | None, spread: MapInOrder | None
+) -> Iterator[Block]:
+    if spread is None:
+        return blocks(job.collection, job.extractor, job.cutting, start=start, workers=workers)
+    block_at = BlockAt(job.collection, job.extractor, job.cutting, torch.get_num_threads())
+    size = block_size(job.extractor, job.cutting)
+    return spread(block_at, range(start, len(job.collection), size))
+
+
 def _fill(
-    parts: ExtractedParts, job: Job, strict: bool, progress: Progress, workers: int | None
+    parts: ExtractedParts,
+    job: Job,
+    strict: bool,
+    progress: Progress,
+    made: Callable[[], Iterator[Block]],
 ) -> None:
     """Extract what is not in the parts yet."""
     _refuse(job, parts.skipped(), strict)
     # Do not count earlier runs: the time left is estimated from this run.
     with progress.stage(job.extractor.name, len(job.collection) - parts.stop) as bar:
-        for some in _gathered(job, parts.stop, workers):
+        for some in _gathered(made):
             parts.write(some)
             bar.advance(some[-1].stop - some[0].start)
             _refuse(job, [s for block in some for s in block.skipped], strict)
 
 
-def _gathered(job: Job, start: int, workers: int | None) -> Iterator[list[Block]]:
+def _gathered(made: Callable[[], Iterator[Block]]) -> Iterator[list[Block]]:
     """Blocks, gathered until they are large enough for a file."""
     held: list[Block] = []
     size, began = 0, time.monotonic()
-    for block in blocks(job.collection, job.extractor, job.cutting, start=start, workers=workers):
+    for block in made():  # held by this loop alone, so that an error ends its threads
         held.append(block)
         size += block.raw.nbytes
         if size >= _BYTES or time.monotonic() - began >= _SECONDS:

@@ -49,7 +49,7 @@ def bundle(request: Request, id: Id) -> BundleAnswer:
 @router.post(
     "/{id}/transform",
     response_class=FileResponse,
-    responses={200: binary(*FORMATS), **answers(400, 401, 404, 408, 409, 413, 422, 429, 504)},
+    responses={200: binary(*FORMATS), **answers(400, 401, 404, 408, 409, 413, 422, 429, 504, 507)},
     openapi_extra=_BODY,
 )
 async def transform(

@@ -30,7 +30,7 @@ class Roles(BaseModel):
 @router.post(
     "",
     status_code=201,
-    responses=answers(400, 401, 408, 413, 422, 429),
+    responses=answers(400, 401, 408, 413, 422, 429, 507),
     openapi_extra=BINARY,
 )
 async def upload(

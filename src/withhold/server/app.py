@@ -7,11 +7,12 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import PlainTextResponse, RedirectResponse
+from fastapi.responses import PlainTextResponse
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
@@ -23,7 +24,8 @@ from withhold.server.api_models import Health
 from withhold.server.gate import Gate
 from withhold.server.page import data_routes, home_routes, job_routes
 from withhold.server.page.rendering import page
-from withhold.server.page.sessions import NotSignedIn
+from withhold.server.page.sessions import has_session
+from withhold.server.private_folder import without_paths
 from withhold.server.problems import Problem, ProblemBody
 from withhold.server.route_support import answers, service_of
 from withhold.server.server_log import ServerLog
@@ -82,11 +84,12 @@ def create_app(settings: ServerSettings, *, log: ServerLog | None = None) -> Fas
         dependencies=[_DESCRIBED],
         responses=answers(400, 401, 429),
     )
-    _explain_errors(app)
+    _explain_errors(app, service)
     app.add_middleware(
         Gate,
         settings=settings,
         digest=read_digest(service.folder.token),
+        has_session=partial(has_session, service),
         log=log,
         metrics=service.metrics,
     )
@@ -104,7 +107,7 @@ def _metrics(request: Request) -> PlainTextResponse:
     return PlainTextResponse(service.metrics.text(service.jobs, service.datasets))
 
 
-def _explain_errors(app: FastAPI) -> None:
+def _explain_errors(app: FastAPI, service: Service) -> None:
     """Every error as `{"error": one line}`, or as a page where people look."""
 
     async def problem(request: Request, error: Exception) -> Response:
@@ -115,13 +118,10 @@ def _explain_errors(app: FastAPI) -> None:
         return _line(error.status, error.line, error.headers, **more)
 
     async def mistake(request: Request, error: Exception) -> Response:
-        line = " ".join(str(error).split())
+        line = without_paths(str(error), service.folder)
         if _of_page(request):
             return page("error.html", status=422, line=line, signed=True)
         return _line(422, line)
-
-    async def login(request: Request, error: Exception) -> Response:
-        return RedirectResponse("/login", 303)
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -142,7 +142,6 @@ def _explain_errors(app: FastAPI) -> None:
             headers["allow"] = ", ".join(sorted(_methods(app, request.url.path)))
         return _line(error.status_code, error.detail.lower(), headers)
 
-    app.add_exception_handler(NotSignedIn, login)
     app.add_exception_handler(Problem, problem)
     app.add_exception_handler(UserError, mistake)
     app.add_exception_handler(RequestValidationError, invalid)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,22 +25,42 @@ def arrow_to_parquet(stream: Path, target: Path) -> None:
     try:
         with (
             open_regular(stream) as file,
+            _reading(),
             pa.ipc.open_stream(file) as reader,
             writing_to(target),
             pq.ParquetWriter(partial, reader.schema) as writer,
         ):
-            for batch in reader:
-                batch.validate(full=True)
+            for batch in _batches(reader):
                 writer.write_batch(batch)
-    except (pa.ArrowException, UnicodeError, ValueError, OverflowError, MemoryError) as error:
+    except BaseException:
         partial.unlink(missing_ok=True)
-        if isinstance(error, UserError):
-            raise
+        raise
+    partial.rename(target)
+
+
+def _batches(reader: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+    while True:
+        with _reading():
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                return
+            batch.validate(full=True)
+        yield batch
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Arrow reports a stream that is cut short or nested too deeply as an OSError."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise UserError(
             "the upload is not an Arrow stream that can be read; write it with"
             " pyarrow.ipc.new_stream"
         ) from error
-    partial.rename(target)
 
 
 def parquet_to_arrow(table: Path, target: Path) -> None:

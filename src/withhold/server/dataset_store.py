@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
 import time
 import unicodedata
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from withhold.core.atomic import writing_to
 from withhold.server.database import Database
 from withhold.server.private_folder import PrivateFolder, new_id
 from withhold.server.problems import Problem
@@ -47,6 +49,8 @@ class DatasetStore:
 
     def __init__(self, database: Database, folder: PrivateFolder) -> None:
         self.database, self.folder = database, folder
+        # Bytes of every upload, also of those that are still arriving: the limit is for all.
+        self._held = {one.id: one.bytes for one in self.uploads()}
 
     async def receive(
         self, body: AsyncIterator[bytes], *, name: str, format: str, most: int, stored: int
@@ -55,20 +59,19 @@ class DatasetStore:
 
         `stored` is the limit of all uploads together.
         """
-        room = stored - sum(one.bytes for one in self.uploads())
         id = new_id()
-        place = self.folder.upload(id)
         size = 0
         try:
-            with writing_to(self.folder.root / "uploads"):
-                place.mkdir(mode=0o700)
+            with _room():
+                self.folder.upload(id).mkdir(mode=0o700)
                 handle = os.open(self.path(id, format), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 with os.fdopen(handle, "wb") as file:
                     async for chunk in body:
                         size += len(chunk)
                         if size > most:
                             raise Problem(413, f"the file is larger than {_size(most)}")
-                        if size > room:
+                        self._held[id] = size
+                        if sum(self._held.values()) > stored:
                             raise Problem(
                                 413,
                                 f"all uploads together would be larger than {_size(stored)};"
@@ -76,10 +79,11 @@ class DatasetStore:
                             )
                         file.write(chunk)
                     file.flush()
-                    os.fsync(file.fileno())
+                    await asyncio.to_thread(os.fsync, file.fileno())
             if not size:
                 raise Problem(422, "the file is empty")
-            self.database.change(
+            await asyncio.to_thread(
+                self.database.change,
                 "INSERT INTO datasets VALUES (?, ?, ?, ?, ?)",
                 id,
                 shown_name(name) or f"data{SUFFIXES[format]}",
@@ -88,6 +92,7 @@ class DatasetStore:
                 time.time(),
             )
         except BaseException:
+            self._held.pop(id, None)
             self.folder.remove_upload(id)
             raise
         found = self.find(id)
@@ -112,6 +117,7 @@ class DatasetStore:
         """Remove an upload from disk and from the database."""
         found = bool(self.database.change("DELETE FROM datasets WHERE id = ?", id))
         self.folder.remove_upload(id)
+        self._held.pop(id, None)
         return found
 
     def remove_older(self, seconds: float) -> int:
@@ -125,12 +131,16 @@ class DatasetStore:
             self.remove(row[0])
         return len(rows)
 
-    def sweep(self) -> None:
-        """Remove files that a kill in the middle of an upload left behind."""
-        known = {one.id for one in self.uploads()}
-        for place in (self.folder.root / "uploads").iterdir():
-            if place.name not in known:
-                self.folder.remove_upload(place.name)
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """A disk that is full is no mistake of the client, and its path is none of its business."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise Problem(507, "the disk of the server is full; delete datasets or jobs") from error
 
 
 def format_of(name: str) -> str:

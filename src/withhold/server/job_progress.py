@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,8 +16,11 @@ EVERY = 0.3  # seconds between two writes
 class JobProgress:
     """A `Progress`: the stages that are open, the outermost first, each with the time left."""
 
-    def __init__(self, store: JobStore, job: str) -> None:
-        self.store, self.job = store, job
+    def __init__(
+        self, store: JobStore, job: str, *, clean: Callable[[str], str] = lambda line: line
+    ) -> None:
+        """`clean` removes from a message what the client must not see."""
+        self.store, self.job, self.clean = store, job, clean
         self._open: list[_JobStage] = []
         self._written = 0.0
 
@@ -34,7 +37,7 @@ class JobProgress:
 
     def say(self, line: str) -> None:
         """Keep one line for the client."""
-        self.store.say(self.job, line)
+        self.store.say(self.job, self.clean(line))
 
     def write(self) -> None:
         """Write the open stages, at most a few times a second."""

@@ -92,6 +92,18 @@ class JobStore:
         )
         return [_job(row) for row in rows]
 
+    def ids(self) -> set[str]:
+        """The ids of all jobs."""
+        return {row[0] for row in self.database.rows("SELECT id FROM jobs")}
+
+    def needed(self, id: str) -> bool:
+        """Whether a job that is not over names this upload or bundle."""
+        rows = self.database.rows(
+            "SELECT 1 FROM jobs WHERE state IN ('queued', 'running') AND instr(request, ?) LIMIT 1",
+            id,
+        )
+        return bool(rows)
+
     def same(self, asked: AnyJob) -> Job | None:
         """The newest job that was asked the same and did not fail: it need not run twice."""
         rows = self.database.rows(

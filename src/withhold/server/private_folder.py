@@ -85,6 +85,16 @@ class PrivateFolder:
                 made.mkdir(mode=0o700, exist_ok=True)
         return folder
 
+    def scratch(self, id: str) -> Path:
+        """The folder for files that are removed when the job ends, such as copies of records."""
+        return self.private(id) / "tmp"
+
+    def sweep(self, room: str, known: set[str]) -> None:
+        """Remove folders of unknown ids in `uploads` or `jobs`, which a kill left behind."""
+        for place in (self.root / room).iterdir():
+            if _ID.fullmatch(place.name) and place.name not in known:
+                shutil.rmtree(place, ignore_errors=True)
+
     def remove_job(self, id: str) -> None:
         """Remove everything that a job wrote."""
         shutil.rmtree(self.job(id), ignore_errors=True)
@@ -92,6 +102,14 @@ class PrivateFolder:
     def remove_upload(self, id: str) -> None:
         """Remove an uploaded file."""
         shutil.rmtree(self.upload(id), ignore_errors=True)
+
+
+def without_paths(line: str, folder: PrivateFolder) -> str:
+    """A message for the client, on one line: names of files instead of paths of this machine."""
+    for root in {str(folder.root), os.path.realpath(folder.root)}:
+        inside = rf"{re.escape(root)}(/(uploads|jobs)/[0-9a-f]{{32}}(/(private|output|tmp))*)?/?"
+        line = re.sub(inside, "", line)
+    return " ".join(line.split())
 
 
 def take_lock(path: Path) -> int | None:

@@ -19,6 +19,7 @@ _SAID = {
     422: "The request, or the data, is not valid.",
     429: "Too many requests or jobs.",
     504: "The answer takes too long; the job goes on.",
+    507: "The disk is full.",
 }
 _BODY = ProblemBody.__name__
 FILE = {"type": "string", "format": "binary", "minLength": 1}

@@ -68,7 +68,7 @@ class JobPlace:
     def __init__(self, folder: PrivateFolder, id: str) -> None:
         self.folder = folder
         self.output, self.private = folder.output(id), folder.private(id)
-        self.bundle = folder.bundle(id)
+        self.bundle, self.scratch = folder.bundle(id), folder.scratch(id)
 
     def data(self, dataset: str) -> Path:
         """The file of an upload; an Arrow stream is converted once for this job."""
@@ -77,8 +77,8 @@ class JobPlace:
             raise UserError("the uploaded file has been removed; upload it again")
         if found[0].suffix != SUFFIXES["arrow"]:
             return found[0]
-        place = self.private / dataset
-        place.mkdir(mode=0o700, exist_ok=True)
+        place = self.scratch / dataset  # not kept: it is a copy of the records
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = place / "data.parquet"
         if not made.exists():
             arrow_to_parquet(found[0], made)

@@ -27,6 +27,7 @@ class ServerLog:
         route: str | None = None,
         status: int | None = None,
         error: str | None = None,
+        where: str | None = None,
         code: int | None = None,
         count: int | None = None,
         attempt: int | None = None,

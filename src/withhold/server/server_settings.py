@@ -26,6 +26,7 @@ class ServerSettings(BaseModel):
         60, gt=0, description="longest wait for an answer that needs work"
     )
     idle_seconds: float = Field(30, gt=0, description="longest pause in the body of a request")
+    header_seconds: float = Field(10, gt=0, description="longest wait for the head of a request")
     upload_mebibytes: int = Field(1024, ge=1, description="size limit of one upload")
     stored_mebibytes: int = Field(10_240, ge=1, description="size limit of all uploads together")
     keep_hours: float = Field(24, gt=0, description="age at which uploads are removed")

@@ -33,7 +33,8 @@ class Service:
         self.database = Database(self.folder.database)
         self.jobs = JobStore(self.database)
         self.datasets = DatasetStore(self.database, self.folder)
-        self.datasets.sweep()
+        self.folder.sweep("uploads", {one.id for one in self.datasets.uploads()})
+        self.folder.sweep("jobs", self.jobs.ids())
         self.metrics = Metrics()
         self.workers = Supervisor(settings, self.folder, self.jobs, self.datasets, log)
 
@@ -118,6 +119,8 @@ class Service:
     def remove_job(self, id: str) -> None:
         """Forget a job that is over, with its bundle and all results."""
         self.job(id)
+        if self.jobs.needed(id):
+            raise Problem(409, "a job needs this bundle; cancel it first")
         if not self.jobs.remove(id):
             raise Problem(409, "the job is not over; cancel it first")
         self.folder.remove_job(id)
@@ -125,9 +128,8 @@ class Service:
     def remove_upload(self, id: str) -> None:
         """Remove an upload, unless a job needs it."""
         self.upload(id)
-        for state in ("queued", "running"):
-            if any(id in job.request.model_dump_json() for job in self.jobs.jobs(state=state)):
-                raise Problem(409, "a job needs this dataset; cancel it first")
+        if self.jobs.needed(id):
+            raise Problem(409, "a job needs this dataset; cancel it first")
         self.datasets.remove(id)
 
     def _made_bundle(self, job: Job) -> bool:

@@ -99,7 +99,7 @@ class Supervisor:
 
     def _start(self, job: Job) -> None:
         self.folder.make_job(job.id)
-        scratch = self.folder.private(job.id) / "tmp"
+        scratch = self.folder.scratch(job.id)
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(mode=0o700)
         handle = os.open(
@@ -172,7 +172,7 @@ class Supervisor:
 
     def _tidy(self, id: str) -> None:
         """Remove what a job no longer needs; results stay only if it is done."""
-        shutil.rmtree(self.folder.private(id) / "tmp", ignore_errors=True)
+        shutil.rmtree(self.folder.scratch(id), ignore_errors=True)
         job = self.jobs.find(id)
         if job is None or job.state != "done":
             shutil.rmtree(self.folder.output(id), ignore_errors=True)

@@ -7,16 +7,18 @@ the server was killed and started again. It can be killed at any moment: the act
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import traceback
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from withhold.core.errors import UserError
 from withhold.server.database import Database
 from withhold.server.job_progress import JobProgress
 from withhold.server.job_store import Job, JobStore
-from withhold.server.private_folder import PrivateFolder, take_lock
+from withhold.server.private_folder import PrivateFolder, take_lock, without_paths
 
 BUSY = 75  # exit code: another process runs this job
 NO_MEMORY = "there is not enough memory for this job; use fewer records"
@@ -40,6 +42,7 @@ def run_worker(root: Path, id: str) -> int:
         _run(store, folder, job)
         return 0
     finally:
+        shutil.rmtree(folder.scratch(id), ignore_errors=True)  # copies of records
         database.close()
         os.close(lock)
 
@@ -52,10 +55,11 @@ def lock_path(folder: PrivateFolder, id: str) -> Path:
 def _run(store: JobStore, folder: PrivateFolder, job: Job) -> None:
     from withhold.server.run_job import run_job  # imports the actions, which takes time
 
+    progress = JobProgress(store, job.id, clean=partial(without_paths, folder=folder))
     try:
-        store.finish(job.id, run_job(folder, job, JobProgress(store, job.id)))
+        store.finish(job.id, run_job(folder, job, progress))
     except UserError as error:
-        store.fail(job.id, _without_paths(str(error), folder, job.id))
+        store.fail(job.id, without_paths(str(error), folder)[:_LONGEST])
     except MemoryError:
         store.fail(job.id, NO_MEMORY)
     except Exception as error:
@@ -64,14 +68,13 @@ def _run(store: JobStore, folder: PrivateFolder, job: Job) -> None:
         store.fail(job.id, NO_MEMORY if out_of_memory else BUG)
 
 
-def _without_paths(line: str, folder: PrivateFolder, id: str) -> str:
-    """An error for the client: file names instead of paths of this machine, on one line."""
-    for place in (folder.output(id), folder.private(id), folder.job(id), folder.root):
-        line = line.replace(f"{place}/", "").replace(str(place), place.name)
-    words = [w.rpartition("/")[2] if w.startswith("uploads/") else w for w in line.split()]
-    return " ".join(words)[:_LONGEST]
+def _expendable() -> None:
+    """If memory runs out, the system should stop this process, and not the server."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("800")
 
 
 if __name__ == "__main__":
+    _expendable()
     with suppress(KeyboardInterrupt):
         sys.exit(run_worker(Path(sys.argv[1]), sys.argv[2]))

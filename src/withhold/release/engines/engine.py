@@ -25,6 +25,7 @@ class Engine(ABC):
     """
 
     name: ClassVar[str]
+    elsewhere: ClassVar[bool] = True  # whether tasks run in other processes than this one
     workers: int
 
     def __enter__(self) -> Self:
@@ -49,6 +50,15 @@ class Engine(ABC):
         A few tasks are read ahead, so that memory does not grow with their number. `UserError`
         leaves a worker as it would leave this process.
         """
+
+    def each(
+        self, function: Callable[[Task], Made], tasks: Iterable[Task]
+    ) -> Iterator[tuple[int, Made]]:
+        """(number, function(task)) of every task, as they come, in any order.
+
+        For tasks that take very different times: no worker waits for the one before it.
+        """
+        return enumerate(self.map(function, tasks))
 
     def pairs(
         self, function: Callable[[Task], Made], tasks: Iterable[Task]

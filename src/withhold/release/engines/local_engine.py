@@ -13,6 +13,7 @@ class LocalEngine(Engine):
     """One task after the other. The modifiers use `workers` threads inside a task."""
 
     name = "local"
+    elsewhere = False
 
     def __init__(self, workers: int | None = None) -> None:
         self._asked = workers

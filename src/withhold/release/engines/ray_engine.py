@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, Self
 
 from withhold.core.errors import UserError
@@ -63,18 +63,40 @@ class RayEngine(Engine):
         return found
 
     def map(self, function: Callable[[Task], Made], tasks: Iterable[Task]) -> Iterator[Made]:
-        """The next task goes to the actor with the fewest."""
+        """Results that come before their turn wait in the store of Ray."""
+        early: dict[int, Any] = {}
+        at = 0
+        for number, future in self._finished(function, tasks, early):
+            early[number] = future
+            while at in early:
+                found = _result(early.pop(at))
+                at += 1
+                yield found
+
+    def each(
+        self, function: Callable[[Task], Made], tasks: Iterable[Task]
+    ) -> Iterator[tuple[int, Made]]:
+        """Results as they come."""
+        for number, future in self._finished(function, tasks, ()):
+            yield number, _result(future)
+
+    def _finished(
+        self, function: Callable[[Any], Any], tasks: Iterable[Any], waiting: Sized
+    ) -> Iterator[tuple[int, Any]]:
+        """The number and the future result of every task that is done.
+
+        The next task goes to the actor with the fewest. waiting: results that are not used yet.
+        """
         ray = needed("ray")
         # In a list, so that an actor fetches the function once and not with every task.
         shared = [ray.put(InWorker(function))]
         left = iter(enumerate(tasks))
         busy = dict.fromkeys(range(len(self._actors)), 0)
         running: dict[Any, tuple[int, int]] = {}  # from a future result to its task and actor
-        done: dict[int, Any] = {}
-        at, more = 0, True
+        more = True
         try:
-            while more or running or done:
-                while more and len(running) + len(done) < AHEAD * len(busy):
+            while more or running:
+                while more and len(running) + len(waiting) < AHEAD * len(busy):
                     number, task = next(left, (-1, None))
                     more = number >= 0
                     if more:
@@ -82,22 +104,26 @@ class RayEngine(Engine):
                         future = self._actors[actor].run.remote(shared, task)
                         running[future], busy[actor] = (number, actor), busy[actor] + 1
                     del task
-                if at in done:
-                    found = opened(ray.get(done.pop(at)))
-                    at += 1
-                    yield found
-                elif running:
-                    for future in ray.wait(list(running))[0]:
-                        number, actor = running.pop(future)
-                        done[number], busy[actor] = future, busy[actor] - 1
-        except ray.exceptions.RayError as error:
-            first = str(error).strip().splitlines()[0][:200]
-            raise UserError(
-                f"Ray could not run a task ({first}); see its logs, or use --engine local"
-            ) from error
+                if not running:
+                    continue
+                for future in ray.wait(list(running))[0]:
+                    number, actor = running.pop(future)
+                    busy[actor] -= 1
+                    yield number, future
         finally:
             for future in running:
                 ray.cancel(future)
+
+
+def _result(future: Any) -> Any:
+    ray = needed("ray")
+    try:
+        return opened(ray.get(future))
+    except ray.exceptions.RayError as error:
+        first = str(error).strip().splitlines()[0][:200]
+        raise UserError(
+            f"Ray could not run a task ({first}); see its logs, or use --engine local"
+        ) from error
 
 
 class _Worker:

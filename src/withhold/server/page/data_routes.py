@@ -12,12 +12,12 @@ from withhold.server.api_models import InspectionAnswer
 from withhold.server.job_requests import CompareJob, Id, InspectJob, Name, Names, ReleaseJob
 from withhold.server.job_store import Job
 from withhold.server.page.rendering import page
-from withhold.server.page.sessions import signed_in
+from withhold.server.page.sessions import same_origin
 from withhold.server.problems import Problem
 from withhold.server.route_support import service_of
 from withhold.server.service import Service, in_thread
 
-router = APIRouter(prefix="/data", include_in_schema=False, dependencies=[Depends(signed_in)])
+router = APIRouter(prefix="/data", include_in_schema=False, dependencies=[Depends(same_origin)])
 PATIENCE = 3.0  # seconds before the page says that it is still at work
 MOST_MINUTES = 30.0  # of a comparison that the page starts
 _LEAST_BITS = 0.02  # shared by two columns that the table names

@@ -7,7 +7,7 @@ from email.message import Message
 
 from fastapi import Request
 from python_multipart import MultipartParser
-from python_multipart.exceptions import MultipartParseError
+from python_multipart.exceptions import FormParserError
 
 from withhold.server.problems import Problem
 
@@ -30,17 +30,20 @@ class FormFile:
         self._parts: list[bytes] = []
         self._ended = self._in_file = False
         self._head = Message()
-        self._parser = MultipartParser(
-            boundary.encode("latin-1", "replace"),
-            {
-                "on_header_field": self._on_field,
-                "on_header_value": self._on_value,
-                "on_header_end": self._on_header,
-                "on_headers_finished": self._on_headers,
-                "on_part_data": self._on_data,
-                "on_part_end": self._on_end,
-            },
-        )
+        try:
+            self._parser = MultipartParser(
+                boundary.encode("latin-1", "replace"),
+                {
+                    "on_header_field": self._on_field,
+                    "on_header_value": self._on_value,
+                    "on_header_end": self._on_header,
+                    "on_headers_finished": self._on_headers,
+                    "on_part_data": self._on_data,
+                    "on_part_end": self._on_end,
+                },
+            )
+        except FormParserError as error:  # of a boundary that is too long
+            raise Problem(422, "this is not a form with a file") from error
 
     async def open(self) -> str:
         """Read up to the beginning of the file; returns the name that the client gave it."""
@@ -74,15 +77,19 @@ class FormFile:
     def _feed(self, chunk: bytes) -> None:
         try:
             self._parser.write(chunk)
-        except MultipartParseError as error:
+        except FormParserError as error:
             raise Problem(422, "this is not a form with a file") from error
 
     def _on_field(self, data: bytes, start: int, end: int) -> None:
         self._field += data[start:end]
+        self._check_header()
 
     def _on_value(self, data: bytes, start: int, end: int) -> None:
         self._value += data[start:end]
-        if len(self._value) > _MOST_HEADERS:
+        self._check_header()
+
+    def _check_header(self) -> None:
+        if len(self._field) + len(self._value) > _MOST_HEADERS:
             raise Problem(422, "this is not a form with a file")
 
     def _on_header(self) -> None:

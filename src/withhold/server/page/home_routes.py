@@ -9,15 +9,16 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from withhold.server.dataset_store import format_of, shown_name
+from withhold.server.gate import COOKIE
 from withhold.server.page.form_upload import FormFile
 from withhold.server.page.rendering import page, static
-from withhold.server.page.sessions import COOKIE, same_origin, sign_in, sign_out, signed_in
+from withhold.server.page.sessions import same_origin, sign_in, sign_out
 from withhold.server.problems import Problem
 from withhold.server.route_support import service_of
 from withhold.server.service import in_thread
 
 open_router = APIRouter(include_in_schema=False)
-router = APIRouter(include_in_schema=False, dependencies=[Depends(signed_in)])
+router = APIRouter(include_in_schema=False, dependencies=[Depends(same_origin)])
 SAMPLE, PEOPLE = "sample census.csv", 1000
 
 

@@ -14,12 +14,12 @@ from withhold.server.events import job_events
 from withhold.server.job_requests import Id
 from withhold.server.job_store import Job
 from withhold.server.page.rendering import page
-from withhold.server.page.sessions import signed_in
+from withhold.server.page.sessions import same_origin
 from withhold.server.private_folder import BUDGETS
 from withhold.server.route_support import service_of
 from withhold.server.service import Service, in_thread
 
-router = APIRouter(prefix="/jobs", include_in_schema=False, dependencies=[Depends(signed_in)])
+router = APIRouter(prefix="/jobs", include_in_schema=False, dependencies=[Depends(same_origin)])
 _MOST_BUDGETS = 2**26  # bytes of a file of our own
 Place = Annotated[int, Query(ge=0, le=1000)]
 DEFAULT = 3  # the place of one point above the floor among the budgets

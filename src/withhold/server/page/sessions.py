@@ -10,25 +10,21 @@ from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
 
 from withhold.server.access_token import digest, matches, read_digest
+from withhold.server.gate import COOKIE
 from withhold.server.problems import Problem
-from withhold.server.route_support import service_of
 from withhold.server.service import Service
 
-COOKIE = "withhold_session"
 
-
-class NotSignedIn(Exception):
-    """The request has no valid session: show the login."""
-
-
-def signed_in(request: Request) -> None:
-    """Refuse a request without a session, and a form that another site sent."""
-    same_origin(request)
-    service = service_of(request)
-    known = digest(request.cookies.get(COOKIE, ""))
+def has_session(service: Service, session: str) -> bool:
+    """Whether a cookie is that of a login which has not ended."""
+    known = digest(session)
     rows = service.database.rows("SELECT ends FROM sessions WHERE digest = ?", known)
-    if not rows or rows[0][0] < time.time():
-        raise NotSignedIn
+    return bool(rows) and rows[0][0] >= time.time()
+
+
+def end_sessions(service: Service) -> None:
+    """End all logins: they were made with a token that is no longer valid."""
+    service.database.change("DELETE FROM sessions")
 
 
 def same_origin(request: Request) -> None:
