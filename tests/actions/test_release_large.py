@@ -27,6 +27,7 @@ from withhold.records.dataset import Dataset
 from withhold.records.streamed import StreamedDataset
 from withhold.records.writers.row_list import read_rows
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
 QUICK = {"codes": 12, "rounds": 1, "exact_rounds": 0, "epochs": 2, "scores": "metric"}
 N, ATTACKED = 6000, 900
 

@@ -15,7 +15,6 @@ from withhold.audit.attackers import Prior
 from withhold.audit.checked_certificate import CertifiedRows
 from withhold.audit.evidence import Evidence
 from withhold.certificate.claim_wording import PLAN_ASSUMPTIONS
-from withhold.certificate.plan_tally import PlanTally
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError
 from withhold.datasets.worlds import census
@@ -23,6 +22,7 @@ from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 from withhold.records.table_features import attack_tables
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
 KEY = bytes(32)
 SMALL = {"codes": 16, "rounds": 1, "exact_rounds": 1, "epochs": 2, "scores": "metric"}
 GATE = "secret@certificate>99"
@@ -47,10 +47,7 @@ def leaking(data):
     """Balanced for other labels than those that leave: codes tell the secret."""
     order = np.random.default_rng(0).permutation(len(data))
     strangers = data.with_column("secret", data.table["secret"].take(pa.array(order)))
-    bundle = fitted(strangers, "secret")
-    with pytest.MonkeyPatch.context() as patch:  # several rows are slow here, and not the point
-        patch.setattr(PlanTally, "_linked", lambda *_: dict.fromkeys(("5", "20", "50"), 1.0))
-        return bundle.release(data)
+    return fitted(strangers, "secret").release(data)
 
 
 def quick(data, release, certificate, **more):

@@ -31,6 +31,7 @@ from withhold.release.wishes import Wishes
 
 from .made import HARMLESS, dataset
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
 QUICK = {"codes": 8, "hidden": [8], "epochs": 3, "rounds": 2, "least": 2, "smallest": 2}
 KEY = bytes(range(32))
 
