@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pytest
 
 import withhold
-from release_support import below
-from support import Interrupted, Recorder, key_of
-from withhold.actions.fit import FitRequest, fit_bundle, fit_to
+from contracts.trained_method import TrainedMethodContract
+from support import key_of
 from withhold.actions.release import ReleaseRequest, release_files
-from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
-from withhold.methods import get_method
+from withhold.bundle.bundle import load_bundle
 from withhold.records.dataset import Dataset
-from withhold.records.roles import Roles
 from withhold.records.samples import Clip, Picture
 
-TESTS = Path(__file__).parents[1]
 CLIPS = 64
 
 
-class ClipMethodContract:
+class ClipMethodContract(TrainedMethodContract):
     """Subclass it, name the method and its module; give settings that make it quick."""
 
-    method: ClassVar[str]
-    module: ClassVar[str]
-    config: ClassVar[dict[str, Any]] = {}
+    suppress: ClassVar[tuple[str, ...]] = ("secret", "other")
+    content: ClassVar[str] = "frames"
 
     @staticmethod
     def clips() -> tuple[np.ndarray, dict[str, list[str]]]:
@@ -66,21 +55,8 @@ class ClipMethodContract:
         return np.stack(frames).reshape(len(frames), -1).astype(np.float32)
 
     @classmethod
-    def fit(cls, progress: Any = None, journal: Any = None) -> Bundle:
-        return fit_bundle(
-            cls.dataset(),
-            Roles.of("secret,other", "useful"),
-            method=cls.method,
-            config=cls.config,
-            key=key_of(0),
-            progress=progress,
-            journal=journal,
-        )
-
-    @classmethod
-    @cache
-    def fitted(cls) -> Bundle:
-        return cls.fit()
+    def some(cls) -> list[Clip]:
+        return [Clip(f) for f in cls.clips()[0][:4]]
 
     def test_clips_and_images_keep_their_size_and_length(self) -> None:
         rng = np.random.default_rng(1)
@@ -104,25 +80,6 @@ class ClipMethodContract:
         [turned] = modifier.transform([Clip(frames[5][::-1])])
         np.testing.assert_array_equal(turned.frames[::-1], alone.frames)
 
-    def test_a_loaded_bundle_does_the_same(self, tmp_path: Path) -> None:
-        save_bundle(self.fitted(), tmp_path / "bundle")
-        loaded = load_bundle(tmp_path / "bundle")
-        assert isinstance(loaded.modifier, get_method(self.method).modifier_type)
-        some = [Clip(f) for f in self.clips()[0][:4]]
-        for one, two in zip(
-            self.fitted().modifier.transform(some), loaded.modifier.transform(some), strict=True
-        ):
-            np.testing.assert_array_equal(one.frames, two.frames)
-
-    def test_a_fit_that_was_cut_ends_in_the_same_bytes(self, tmp_path: Path) -> None:
-        save_bundle(self.fitted(), tmp_path / "whole")
-        journal = withhold.methods.Journal(tmp_path / "work")
-        with pytest.raises(Interrupted):
-            self.fit(Recorder(stop_in=self.method, after=2), journal)
-        journal = withhold.methods.Journal(tmp_path / "work")
-        save_bundle(self.fit(journal=journal), tmp_path / "resumed")
-        assert below(tmp_path / "resumed") == below(tmp_path / "whole")
-
     def test_the_estimator_transforms_arrays(self) -> None:
         frames, labels = self.clips()
         estimator = withhold.Suppressor(
@@ -142,61 +99,18 @@ class ClipMethodContract:
         frames, labels = self.clips()
         clips = tmp_path / "clips.npz"
         np.savez(clips, X=frames, **{n: np.array(v) for n, v in labels.items()})
-        (tmp_path / "key").write_bytes(key_of(0))
-        (tmp_path / "key").chmod(0o600)
-        request = FitRequest(
-            data=clips,
-            output=tmp_path / "bundle",
-            suppress=("secret", "other"),
-            preserve=("useful",),
-            method=self.method,
-            config=self.config,
-            key=tmp_path / "key",
-        )
-        fit_to(request.model_copy(update={"output": tmp_path / "whole"}))
-        epochs = self.config["epochs"]
-        sheets = sorted(p.name for p in (tmp_path / "whole.pictures").iterdir())
-        assert sheets == [f"epoch-{n + 1:04d}.png" for n in range(epochs)]
-        script = (
-            "import os, signal, sys; sys.path.insert(0, sys.argv[1])\n"
-            "import importlib; importlib.import_module(sys.argv[2])\n"
-            "from support import Interrupted, Recorder\n"
-            "from withhold.actions.fit import FitRequest, fit_to\n"
-            "request = FitRequest.model_validate_json(sys.argv[3])\n"
-            "try: fit_to(request, Recorder(stop_in=sys.argv[4], after=2))\n"
-            "except Interrupted: os.kill(os.getpid(), signal.SIGKILL)\n"
-        )
-        arguments = [str(TESTS), self.module, request.model_dump_json(), self.method]
-        killed = subprocess.run(
-            [sys.executable, "-c", script, *arguments], check=False, env={**os.environ}
-        )
-        assert killed.returncode == -signal.SIGKILL
-        assert (tmp_path / "bundle.partial").exists()
-        assert not (tmp_path / "bundle").exists()
-        said = Recorder()
-        fit_to(request, said)
-        assert "resuming from" in said.text
-        assert below(tmp_path / "bundle") == below(tmp_path / "whole")
+        bundle, whole = self.killed_and_resumed(tmp_path, clips)
+        sheets = sorted(p.name for p in whole.with_suffix(".pictures").iterdir())
+        assert sheets == [f"epoch-{n + 1:04d}.png" for n in range(self.config["epochs"])]
 
         out = tmp_path / "released.npz"
-        _, written = release_files(
-            ReleaseRequest(bundle=tmp_path / "bundle", data=clips, output=out)
-        )
+        _, written = release_files(ReleaseRequest(bundle=bundle, data=clips, output=out))
         assert (written.kind, written.records, written.skipped) == ("clip", CLIPS, ())
         with np.load(out) as released_file:
             assert released_file["X"].shape == frames.shape
             assert "secret" not in released_file
 
         data = self.dataset()
-        released = load_bundle(tmp_path / "bundle").release(data)
+        released = load_bundle(bundle).release(data)
         assert {"secret", "other"} <= set(released.left_out)
-        features = [self.mean_frames(d) for d in (data, released)]
-        found = withhold.audit(
-            features[0][released.original_rows],
-            features[1],
-            "secret",
-            attributes=data.table.take(released.original_rows).select(["secret"]),
-            same_order=True,
-            quick=True,
-        )
-        assert 0 <= found.attributes["secret"].informed.accuracy <= 1
+        self.audited(data, released, self.mean_frames(data), self.mean_frames(released))

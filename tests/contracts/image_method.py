@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import pytest
 from PIL import Image
 
 import withhold
-from release_support import below
-from support import Interrupted, Recorder, key_of
-from withhold.actions.fit import FitRequest, fit_bundle, fit_to
+from contracts.trained_method import TrainedMethodContract
 from withhold.actions.release import ReleaseRequest, release_files
 from withhold.actions.request import Opening
-from withhold.bundle.bundle import Bundle, load_bundle, save_bundle
-from withhold.methods import get_method
+from withhold.bundle.bundle import load_bundle
 from withhold.records.dataset import Dataset
-from withhold.records.roles import Roles
 from withhold.records.samples import Picture
 
-TESTS = Path(__file__).parents[1]
+NAMES = "{secret}_{useful}_*.png"
 
 
-class ImageMethodContract:
+class ImageMethodContract(TrainedMethodContract):
     """Subclass it, name the method and its module; give settings that make it quick."""
 
-    method: ClassVar[str]
-    module: ClassVar[str]
-    config: ClassVar[dict[str, Any]] = {}
+    suppress: ClassVar[tuple[str, ...]] = ("secret",)
+    content: ClassVar[str] = "pixels"
 
     @staticmethod
     def pixels(n: int = 96) -> tuple[np.ndarray, dict[str, list[str]]]:
@@ -64,21 +53,8 @@ class ImageMethodContract:
         return place
 
     @classmethod
-    def fit(cls, progress: Any = None, journal: Any = None) -> Bundle:
-        return fit_bundle(
-            cls.dataset(),
-            Roles.of("secret", "useful"),
-            method=cls.method,
-            config=cls.config,
-            key=key_of(0),
-            progress=progress,
-            journal=journal,
-        )
-
-    @classmethod
-    @cache
-    def fitted(cls) -> Bundle:
-        return cls.fit()
+    def some(cls) -> list[Picture]:
+        return [Picture(p) for p in cls.pixels()[0][:8]]
 
     def test_images_stay_images_of_their_size(self) -> None:
         rng = np.random.default_rng(1)
@@ -97,89 +73,22 @@ class ImageMethodContract:
             [alone] = modifier.transform([Picture(pixels[place])])
             np.testing.assert_array_equal(alone.pixels, whole[place].pixels)
 
-    def test_the_same_seed_and_key_give_the_same_bundle(self, tmp_path: Path) -> None:
-        for name in ("one", "two"):
-            save_bundle(self.fit(), tmp_path / name)
-        assert below(tmp_path / "one") == below(tmp_path / "two")
-
-    def test_a_loaded_bundle_does_the_same(self, tmp_path: Path) -> None:
-        save_bundle(self.fitted(), tmp_path / "bundle")
-        loaded = load_bundle(tmp_path / "bundle")
-        assert isinstance(loaded.modifier, get_method(self.method).modifier_type)
-        some = [Picture(p) for p in self.pixels()[0][:8]]
-        for one, two in zip(
-            self.fitted().modifier.transform(some), loaded.modifier.transform(some), strict=True
-        ):
-            np.testing.assert_array_equal(one.pixels, two.pixels)
-
-    def test_a_fit_that_was_cut_ends_in_the_same_bytes(self, tmp_path: Path) -> None:
-        save_bundle(self.fit(), tmp_path / "whole")
-        journal = withhold.methods.Journal(tmp_path / "work")
-        with pytest.raises(Interrupted):
-            self.fit(Recorder(stop_in=self.method, after=2), journal)
-        journal = withhold.methods.Journal(tmp_path / "work")
-        save_bundle(self.fit(journal=journal), tmp_path / "resumed")
-        assert below(tmp_path / "resumed") == below(tmp_path / "whole")
-
     def test_killed_resumed_released_and_audited(self, tmp_path: Path) -> None:
         """The whole way, with a process that is killed in the middle of its training."""
         faces = self.folder(tmp_path / "faces")
-        (tmp_path / "key").write_bytes(key_of(0))
-        (tmp_path / "key").chmod(0o600)
-        request = FitRequest(
-            data=faces,
-            output=tmp_path / "bundle",
-            suppress=("secret",),
-            preserve=("useful",),
-            method=self.method,
-            config=self.config,
-            opening=Opening(pattern="{secret}_{useful}_*.png"),
-            key=tmp_path / "key",
-        )
-        fit_to(request.model_copy(update={"output": tmp_path / "whole"}))
-        script = (
-            "import os, signal, sys; sys.path.insert(0, sys.argv[1])\n"
-            "import importlib; importlib.import_module(sys.argv[2])\n"
-            "from support import Interrupted, Recorder\n"
-            "from withhold.actions.fit import FitRequest, fit_to\n"
-            "request = FitRequest.model_validate_json(sys.argv[3])\n"
-            "try: fit_to(request, Recorder(stop_in=sys.argv[4], after=2))\n"
-            "except Interrupted: os.kill(os.getpid(), signal.SIGKILL)\n"
-        )
-        arguments = [str(TESTS), self.module, request.model_dump_json(), self.method]
-        killed = subprocess.run(
-            [sys.executable, "-c", script, *arguments], check=False, env={**os.environ}
-        )
-        assert killed.returncode == -signal.SIGKILL
-        assert (tmp_path / "bundle.partial").exists()
-        assert not (tmp_path / "bundle").exists()
-        said = Recorder()
-        fit_to(request, said)
-        assert "resuming from" in said.text
-        assert below(tmp_path / "bundle") == below(tmp_path / "whole")
-
+        bundle, _ = self.killed_and_resumed(tmp_path, faces, opening=Opening(pattern=NAMES))
         out = tmp_path / "released"
-        _, written = release_files(
-            ReleaseRequest(bundle=tmp_path / "bundle", data=faces, output=out)
-        )
+        _, written = release_files(ReleaseRequest(bundle=bundle, data=faces, output=out))
         assert (written.kind, written.records, written.skipped) == ("image", 96, ())
         for path in out.glob("*.png"):
             with Image.open(path) as image:
                 assert image.size == (16, 16)
 
-        data = Dataset.read(faces, pattern="{secret}_{useful}_*.png")
-        released = load_bundle(tmp_path / "bundle").release(data)
+        data = Dataset.read(faces, pattern=NAMES)
+        released = load_bundle(bundle).release(data)
         assert "secret" in released.left_out
-        pixels = [
-            withhold.extract(d.media, extractor="pixels", settings={"side": 8})
+        before, after = (
+            withhold.extract(d.media, extractor="pixels", settings={"side": 8}).x
             for d in (data, released)
-        ]
-        found = withhold.audit(
-            pixels[0].x[released.original_rows],
-            pixels[1].x,
-            "secret",
-            attributes=data.table.take(released.original_rows).select(["secret"]),
-            same_order=True,
-            quick=True,
         )
-        assert 0 <= found.attributes["secret"].informed.accuracy <= 1
+        self.audited(data, released, before, after)
