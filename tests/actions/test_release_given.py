@@ -29,6 +29,7 @@ from withhold.records.dataset import Dataset
 from withhold.records.writers.row_list import read_rows
 from withhold.release.wishes import Wishes
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
 QUICK = {"codes": 12, "rounds": 1, "exact_rounds": 0, "epochs": 2, "scores": "metric"}
 FILES = {"people.csv", "certificate.json", "audit.json", "report.html", "README.md"}
 

@@ -21,6 +21,7 @@ from withhold.learn.nets.device import threads
 
 from .conftest import Run, snapshot
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
 SETTINGS = tuple(
     word
     for setting in ("codes=12", "rounds=1", "exact_rounds=0", "epochs=2", "scores=metric")

@@ -20,6 +20,7 @@ from withhold.records.writers.row_list import read_rows
 
 from .conftest import Run, snapshot
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
 QUICK = {"codes": 12, "hidden": [16], "epochs": 3, "rounds": 2, "least": 2, "smallest": 2}
 LABELLED = {"codes": 12, "solver": "barycentre", "use_labels": True, "least": 2, "smallest": 2}
 

@@ -18,6 +18,7 @@ from withhold.core.key_file import as_key, make_key_file, new_key, read_key, rep
 from withhold.methods import Journal, method_names
 from withhold.records.roles import Roles
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
 KEY = bytes(range(32))
 ROLES = Roles.of("secret", "colour")
 

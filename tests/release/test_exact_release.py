@@ -27,6 +27,7 @@ from withhold.release.released_dataset import ReleasedDataset, release_dataset
 from withhold.release.stream import release_features
 from withhold.release.wishes import Wishes
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
 PEOPLE = 300
 QUICK = {"codes": 12, "rounds": 1, "exact_rounds": 0, "epochs": 2, "scores": "metric"}
 COLUMNS = ["age", "sex", "occupation", "hours_per_week", "commute_minutes", "owns_home", "joined"]

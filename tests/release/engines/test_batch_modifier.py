@@ -24,6 +24,8 @@ from withhold.release.engines.local_engine import LocalEngine
 from withhold.release.stream import release_features
 from withhold.release.wishes import Wishes
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick_certificate() -> object:

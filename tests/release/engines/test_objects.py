@@ -19,6 +19,9 @@ pytest.importorskip("datasets")
 pytest.importorskip("dask.dataframe")
 
 
+pytestmark = pytest.mark.usefixtures("less_monte_carlo")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _small() -> object:
     """Batches of a hundred rows, a sample of some rows, and no samples of a plan."""
