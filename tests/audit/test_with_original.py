@@ -14,9 +14,10 @@ from audit.audited import audit
 from report.pieces import evidence, found, with_original
 from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Prior
+from withhold.audit.coarse_figures import Grid
+from withhold.audit.coarse_figures import with_original as coarse_with_original
 from withhold.audit.findings import WithOriginal
 from withhold.audit.gate import check_gate, parse_gate
-from withhold.audit.handed_over import in_whole_percents
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
@@ -212,8 +213,8 @@ def test_without_a_release_there_is_nothing_to_gate():
 @pytest.mark.parametrize("gain", [0.16, 0.045, 0.0399, 0.03, 0.0, -0.02])
 def test_whole_percents_leave_and_the_conclusion_stays(gain):
     whole = with_original(0.6631, gain, linked_by=None)
-    left = in_whole_percents(whole)
+    left = coarse_with_original(whole, Grid(0.01))
     assert left.sure is whole.sure
-    for value in (left.accuracy, left.alone, left.gain, left.least, left.floor, *left.ci):
+    for value in (left.accuracy, left.alone, left.gain, left.floor, *left.ci):
         assert 100 * value == pytest.approx(round(100 * value), abs=1e-9)
     assert left.least <= left.accuracy + 0.011

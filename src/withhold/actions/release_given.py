@@ -8,7 +8,8 @@ It reads, checks what can be had, fits `exact`, releases these records, certifie
     DIR/report.html        the same as a page
     DIR/README.md          the data card
 
-The bundle with the key, and the list of rows, go elsewhere: they stay in the house.
+The bundle with the key, the list of rows and the report with exact figures go elsewhere: they stay
+in the house.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class Given:
     release: Path
     bundle: Path
     rows: Path | None
+    report: Path  # with all figures; the one in the folder has them in steps
     written: Written
     certificate: ReleaseCertificate
     audit: Audit
@@ -246,6 +248,9 @@ def _make(
     os.replace(beside, work / CERTIFICATE)
     leaves = handed_over(found)
     page = render(leaves, title=f"Release of {request.data.name}")
+    own = private.with_name(f"{private.name}.report.html")
+    with writing_to(own):
+        own.write_bytes(render(found, title=f"Release of {request.data.name}").encode())
     for name, content in (
         ("audit.json", leaves.json_bytes()),
         ("report.html", page.encode()),
@@ -254,7 +259,7 @@ def _make(
         (work / name).write_bytes(content)
     for path in work.iterdir():
         os.utime(path, (DATE, DATE))
-    return Given(request.output, file, private, kept, written, certificate, found)
+    return Given(request.output, file, private, kept, own, written, certificate, found)
 
 
 def _both(

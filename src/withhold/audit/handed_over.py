@@ -6,45 +6,40 @@ but one label could try that label. The bits that two columns of the original sh
 too: someone who knows the originals and most labels computes them for every guess of the others.
 Even two digits of them gave away 20 of 22 unknown labels of 400. None of these leaves.
 
-`with_original` is such a figure too: it is computed from originals and labels, also of records
-whose labels a receiver may not know. It cannot be left out, since it may be the reason for the
-verdict. So it leaves in whole percents, which one label of more than a hundred test records seldom
-changes.
+Figures of suppressed attributes are such a hash too, so they leave in steps (`coarse_figures`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from math import ceil, floor
 from typing import TypeVar
 
+from withhold.audit.coarse_figures import LEAST, Grid, coarse, coarse_wider
 from withhold.audit.evidence import Evidence
-from withhold.audit.findings import WithOriginal
+from withhold.audit.findings import Column
+from withhold.audit.gate import GateResult
 
 E = TypeVar("E", bound=Evidence)
 
 
 def handed_over(evidence: E) -> E:
     """The same findings without facts about single records of the original."""
+    hidden = evidence.suppressed
     attributes = {
-        name: a.model_copy(
-            update={
-                "by_class": (),
-                "by_group": (),
-                "worst_group": None,
-                "with_original": None
-                if a.with_original is None
-                else in_whole_percents(a.with_original),
-            }
-        )
+        name: coarse(a)
+        if name in hidden
+        else a.model_copy(update={"by_class": (), "by_group": (), "worst_group": None})
         for name, a in evidence.attributes.items()
     }
+    steps = {name: Grid.of(a.records) for name, a in hidden.items()}
     original = evidence.original.model_copy(update={"sha256": ""})
     possible = replace(
         evidence.feasibility,
         entropy={},
         pairs=(),
         majority={},
+        floor={n: steps.get(n, Grid(LEAST)).near(f) for n, f in evidence.feasibility.floor.items()},
         ceiling={name: round(c, 2) for name, c in evidence.feasibility.ceiling.items()},
     )
     return evidence.model_copy(
@@ -53,31 +48,30 @@ def handed_over(evidence: E) -> E:
             "original": original,
             "map": None,
             "feasibility": possible,
+            "columns": tuple(_column(c, steps) for c in evidence.columns),
+            "notes": (*evidence.notes, *_notes(steps)),
+            "gate": None if evidence.gate is None else _gate(evidence.gate),
         }
     )
 
 
-def in_whole_percents(found: WithOriginal) -> WithOriginal:
-    """The figures in whole percents, with the same conclusion (`sure`)."""
-    least, most = (_up, _down) if found.sure else (_down, _up)
-    return found.model_copy(
-        update={
-            "accuracy": round(found.accuracy, 2),
-            "alone": round(found.alone, 2),
-            "gain": round(found.gain, 2),
-            "ci": (_down(found.ci[0]), _up(found.ci[1])),
-            "gain_ci": (_down(found.gain_ci[0]), _up(found.gain_ci[1])),
-            "least": least(found.least),
-            "floor": most(found.floor),
-            "attacker": "",  # which attacker was best depends on single records too
-            "alone_attacker": "",
-        }
-    )
+def _notes(steps: Mapping[str, Grid]) -> list[str]:
+    return [
+        f"figures of {name} are in steps of {100 * grid.step:.3g} points: all digits together would"
+        " tell single labels to whoever knows the others. The owner has the exact figures"
+        for name, grid in steps.items()
+    ]
 
 
-def _up(share: float) -> float:
-    return ceil(100 * share) / 100
+def _column(column: Column, steps: Mapping[str, Grid]) -> Column:
+    tells = {
+        name: coarse_wider(read, steps[name]) if name in steps else read
+        for name, read in column.tells.items()
+    }
+    return column.model_copy(update={"tells": tells})
 
 
-def _down(share: float) -> float:
-    return floor(100 * share) / 100
+def _gate(gate: GateResult) -> GateResult:
+    """Which conditions held, without the figures that they were compared with."""
+    told = [c.model_copy(update={"found": None, "said": c.condition}) for c in gate.conditions]
+    return gate.model_copy(update={"conditions": tuple(told)})

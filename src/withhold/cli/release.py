@@ -154,6 +154,7 @@ def _said(made: Given) -> dict[str, Any]:
         "release": str(made.release),
         "bundle": str(made.bundle),
         "rows": None if made.rows is None else str(made.rows),
+        "report": str(made.report),
         "records": made.written.records,
         "held_back": made.certificate.release.held_back,
         "columns": made.written.columns,
@@ -199,9 +200,13 @@ def _tell(made: Given) -> None:
     else:
         todo = "do not hand over this folder before you have read report.html"
     typer.echo(f"{near(made.folder)}: {todo}")
-    private = f"{near(made.bundle)}" + ("" if made.rows is None else f" and {near(made.rows)}")
+    private = [made.bundle, *([] if made.rows is None else [made.rows]), made.report]
     typer.echo(
-        wrapped(f"{private}: keep private (the key, and which row became which)", sys.stdout)
+        wrapped(
+            f"{', '.join(str(near(p)) for p in private)}: keep private (the key, which row became"
+            " which, and the report with exact figures)",
+            sys.stdout,
+        )
     )
     if not made.passed:
         typer.echo(wrapped("the gate failed: do not hand this folder over", sys.stderr), err=True)
