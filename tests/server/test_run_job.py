@@ -8,8 +8,8 @@ import pytest
 
 from withhold.release.policy import ColumnDecision, Decision
 from withhold.release.release_files import Written
+from withhold.server.job_results import leaving
 from withhold.server.page.rendering import page
-from withhold.server.run_job import leaving
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,25 @@ from typing import Any
 from withhold.audit.comparison import Comparison
 from withhold.audit.evidence import Evidence
 from withhold.methods.features.codebook.budget import Limit
+from withhold.release.release_files import Written
 from withhold.report.compare_page import charts, table_rows
 from withhold.report.compare_wording import headline as compare_headline
 from withhold.report.compare_wording import leak_sentences
 from withhold.report.headline import alarms, headline, proved
 
 POINTS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 50)  # budgets of the slider, above the floor
+
+
+def leaving(written: Written) -> dict[str, Any]:
+    """What leaves, and the warning if it may show whose a row is."""
+    decision = written.decision
+    return {
+        "records": written.records,
+        "columns": written.columns,
+        "left_out_because": decision.left_out,
+        "kept_by_name": decision.kept_by_name,
+        "whose_row": decision.whose_row(same_order=written.same_order),
+    }
 
 
 def audit_words(evidence: Evidence) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import math
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from withhold.actions.request import DataOptions
 from withhold.core.atomic import write_bytes
@@ -33,9 +33,6 @@ from withhold.server.job_requests import (
 )
 from withhold.server.job_store import Job
 from withhold.server.private_folder import BUDGETS, PrivateFolder
-
-if TYPE_CHECKING:
-    from withhold.release.release_files import Written
 
 
 def run_job(folder: PrivateFolder, job: Job, progress: Progress) -> dict[str, Any]:
@@ -107,7 +104,7 @@ def _inspect(place: JobPlace, asked: InspectJob, progress: Progress) -> dict[str
 def _release(place: JobPlace, asked: ReleaseJob, progress: Progress) -> dict[str, Any]:
     from withhold.actions.release_given import GivenRequest, release_given
     from withhold.release.wishes import Wishes
-    from withhold.server.job_results import audit_words
+    from withhold.server.job_results import audit_words, leaving
 
     # The folder is whole or absent, and the bundle beside it is kept: the bytes are the same.
     shutil.rmtree(place.output, ignore_errors=True)
@@ -121,7 +118,12 @@ def _release(place: JobPlace, asked: ReleaseJob, progress: Progress) -> dict[str
             config=dict(asked.config),
             seed=asked.seed,
             reading=_reading(asked.reading),
-            wishes=Wishes(tuple(asked.keep), tuple(asked.drop), same_order=asked.same_order),
+            wishes=Wishes(
+                tuple(asked.keep),
+                tuple(asked.drop),
+                same_order=asked.same_order,
+                hold_back=asked.hold_back,
+            ),
             fail_if=tuple(asked.fail_if),
             quick=asked.quick,
         ),
@@ -226,6 +228,7 @@ def _audit(place: JobPlace, asked: AuditJob, progress: Progress) -> dict[str, An
 def _transform(place: JobPlace, asked: TransformJob, progress: Progress) -> dict[str, Any]:
     from withhold.actions.release import ReleaseRequest, release_files
     from withhold.release.wishes import Wishes
+    from withhold.server.job_results import leaving
 
     # The list of rows is written beside the release, so that it is made in the private folder.
     arrow = asked.format == "arrow"
@@ -247,18 +250,6 @@ def _transform(place: JobPlace, asked: TransformJob, progress: Progress) -> dict
     proof = [] if written.certificate is None else [written.certificate]
     _publish(place, [work, *proof])
     return {**leaving(written), "file": work.name}
-
-
-def leaving(written: Written) -> dict[str, Any]:
-    """What leaves, and the warning if it may show whose a row is."""
-    decision = written.decision
-    return {
-        "records": written.records,
-        "columns": written.columns,
-        "left_out_because": decision.left_out,
-        "kept_by_name": decision.kept_by_name,
-        "whose_row": decision.whose_row(same_order=written.same_order),
-    }
 
 
 def _certify(place: JobPlace, asked: CertifyJob, progress: Progress) -> dict[str, Any]:

@@ -61,10 +61,18 @@ def release(
     hide: Annotated[list[Name] | None, Form()] = None,
     keep: Annotated[list[Name] | None, Form()] = None,
     quick: Annotated[bool, Form()] = False,
+    hold_back: Annotated[bool, Form()] = False,
 ) -> Response:
     """Start a release."""
     hidden, kept = _roles(hide, keep)
-    asked = ReleaseJob(kind="release", dataset=id, suppress=hidden, preserve=kept, quick=quick)
+    asked = ReleaseJob(
+        kind="release",
+        dataset=id,
+        suppress=hidden,
+        preserve=kept,
+        quick=quick,
+        hold_back=0.1 if hold_back else 0.0,
+    )
     return RedirectResponse(f"/jobs/{service_of(request).add(asked).id}", 303)
 
 
