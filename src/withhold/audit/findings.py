@@ -32,6 +32,10 @@ class Linked(Finding):
     accuracy: float
     ci: Interval
     least: float = Field(description="the accuracy is above this with 99.5 % confidence")
+    attacker: str = Field(
+        "added up",
+        description="the scores of single records added up, or an attacker trained on whole people",
+    )
 
 
 class Wider(Finding):
