@@ -31,7 +31,8 @@ from withhold.audit.split import AttackParts, tells_group
 from withhold.records.attribute import Attribute
 
 _TRAIN = 10  # the fewest people with r records to learn from
-_MANY, _KEPT = 64, 32  # more features than _MANY are reduced to _KEPT principal directions
+_MANY, _KEPT = 64, 32  # beside more features than _MANY, sets show _KEPT principal directions
+_WIDEST = 512  # with more features, sets show principal directions alone
 _SCORED = 12  # classes whose one-record scores describe a set
 _ON_RECORDS: tuple[Attacker, ...] = (Logistic(), Trees(rounds=60, patience=5, budget=1e8))
 _ON_SETS: tuple[Attacker, ...] = (Logistic(), Trees(rounds=100, patience=8, budget=3e8))
@@ -63,12 +64,15 @@ class WholePeople:
 class WholePeopleTask:
     """The attacks on the people of one attribute. Call it to run it, in any process.
 
-    x (n, d): released features of the records that it uses; same (n,): equal numbers for equal
-    records. No person of test is in train or val.
+    records (m, d): all released records, standardised; rows (n,): those that it uses, to which the
+    question and the others refer. main (n, d'): their principal directions, if there are many
+    features. same (n,): equal numbers for equal records.
     """
 
     question: Question
-    x: FloatArray
+    records: FloatArray
+    rows: Rows
+    main: FloatArray
     same: Rows
     seed: int
     why_not: str = ""
@@ -79,21 +83,28 @@ class WholePeopleTask:
         parts, attribute = question.parts, question.attribute
         why = _why_not(attribute, parts)
         if why:
-            return cls(question, np.zeros((0, 1), np.float32), np.zeros(0, np.int64), seed, why)
+            none = np.zeros((0, 1), np.float32)
+            return cls(
+                question, none, np.zeros(0, np.int64), none, np.zeros(0, np.int64), seed, why
+            )
         rows = np.unique(np.concatenate([parts.train, parts.val, parts.test]))
         some = question.on(rows)
-        x = _reduced(seen.view("reduced")[rows], some.parts.train)
-        return cls(some, x, distinct_rows(seen.x[rows]), seed)
+        main = np.zeros((len(rows), 0), np.float32)
+        if seen.x.shape[1] > _MANY:
+            main = _principal(seen.views.see("reduced", seen.x[rows]), some.parts.train)
+        # All tasks share the standardised records, so they need no memory of their own.
+        shared = seen.view("standard") if seen.x.shape[1] <= _WIDEST else seen.x[:, :0]
+        return cls(some, shared, rows, main, distinct_rows(seen.x[rows]), seed)
 
     @property
     def cost(self) -> float:
         """About how many seconds it will take."""
         if self.why_not:
             return 0.01
-        n, d = len(self.question.parts.train), self.x.shape[1]
+        n, d = len(self.question.parts.train), self.records.shape[1] + self.main.shape[1]
         k, sets = len(self.question.attribute.classes), min(n, 2000)
         single = 2 * sum(a.cost(n, d, k) for a in _ON_RECORDS)
-        return single + 3 * sum(a.cost(sets, 4 * d, k) for a in _ON_SETS)
+        return n * d / 2e6 + single + 3 * sum(a.cost(sets, 4 * d, k) for a in _ON_SETS)
 
     def __call__(self) -> WholePeople:
         """Attack sets of every size that the data allow."""
@@ -104,7 +115,8 @@ class WholePeopleTask:
         sizes = [r for r in set_sizes(parts.units[parts.test]) if self._allows(r)]
         if not sizes:
             return WholePeople(why_not="train or val has too few people with several records")
-        scores = _scores(self.question, self.x, self.seed)
+        x = np.concatenate([self.main, self.records[self.rows]], axis=1)
+        scores = _scores(self.question, x, self.seed)
         given = _one_hot(self.question.given)
         found = {}
         for r in sizes:
@@ -112,7 +124,7 @@ class WholePeopleTask:
             told: tuple[Outcome, ...] = ()
             if given is not None:
                 told = sets.attack(given, distinct_rows(given), scores[:, :0], self.seed)
-            outcomes = sets.attack(self.x, self.same, scores, self.seed)
+            outcomes = sets.attack(x, self.same, scores, self.seed)
             found[r] = SetScores(sets.val_places, sets.truth, outcomes, told)
         return WholePeople(found)
 
@@ -225,14 +237,12 @@ def _scores(question: Question, x: FloatArray, seed: int) -> FloatArray:
     return centred[:, common]
 
 
-def _reduced(z: FloatArray, train: Rows) -> FloatArray:
-    """Records (n, d) on their first principal directions if they have many features."""
-    if z.shape[1] <= _MANY:
-        return z
+def _principal(z: FloatArray, train: Rows) -> FloatArray:
+    """Records z (n, d) on their first principal directions."""
     some = z[train[:20_000]].astype(np.float64)
     some -= some.mean(axis=0)
     _, axes = np.linalg.eigh(some.T @ some)
-    return np.ascontiguousarray(z @ axes[:, ::-1][:, :_KEPT].astype(np.float32))
+    return z @ np.ascontiguousarray(axes[:, ::-1][:, :_KEPT], dtype=np.float32)
 
 
 def _one_hot(given: Sequence[Attribute]) -> FloatArray | None:
@@ -243,4 +253,5 @@ def _one_hot(given: Sequence[Attribute]) -> FloatArray | None:
     for a in given:
         codes = a.codes if a.multilabel else np.eye(len(a.classes) + 1)[a.codes][:, :-1]
         columns.append(np.asarray(codes, np.float32))
-    return _reduced(np.concatenate(columns, axis=1), np.arange(len(columns[0])))
+    told = np.concatenate(columns, axis=1)
+    return told if told.shape[1] <= _WIDEST else _principal(told, np.arange(len(told)))
