@@ -78,18 +78,18 @@ def test_the_spread_within_people_is_read_by_attackers_on_whole_people_only() ->
     assert before.linked["5"].attacker == ADDED_UP
     assert before.linked["5"].accuracy < 0.65
     assert not before.readable
-    assert after.linked["5"].accuracy > 0.93  # the best threshold on the spread: 99 %
+    assert after.linked["5"].accuracy > 0.93  # the best threshold on the spread: 99.3 %
     assert after.linked["5"].attacker != ADDED_UP
     assert after.worst_tier == "linked5"
     assert after.status == "readable"
 
 
 def test_two_records_of_each_person_are_compared() -> None:
-    """|x - y| is |N(0, 2 v)| with v = 0.02 or 1; the best threshold is right in 87 %."""
-    found = audited(alike, number=1000, rows=2)
-    assert list(found.linked) == ["2"]
-    assert found.linked["2"].accuracy == pytest.approx(0.87, abs=0.06)
-    assert found.status == "readable"
+    """|x - y| / √2 is |N(0, v)| with v = 0.02 or 1; the best threshold is right in 86.6 %."""
+    found = [audited(alike, seed, number=1000, rows=2) for seed in range(4)]
+    assert all(list(one.linked) == ["2"] and one.status == "readable" for one in found)
+    mean = np.mean([one.linked["2"].accuracy for one in found])
+    assert mean == pytest.approx(0.866, abs=0.04)
 
 
 def test_one_feature_of_many_is_found() -> None:
@@ -105,6 +105,7 @@ def test_correlations_within_people_are_read() -> None:
     assert audited(bound_together).linked["20"].accuracy > 0.9
 
 
+@pytest.mark.slow
 def test_without_a_leak_nothing_is_read() -> None:
     found = [audited(nothing, seed).linked["5"] for seed in range(20)]
     assert sum(one.ci[0] <= 0.5 <= one.ci[1] for one in found) >= 18

@@ -36,6 +36,9 @@ class Linked(Finding):
         "added up",
         description="the scores of single records added up, or an attacker trained on whole people",
     )
+    learned: bool = Field(
+        False, description="whether attackers trained on whole people were tried, beside adding up"
+    )
 
 
 class Wider(Finding):

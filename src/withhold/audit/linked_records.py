@@ -92,6 +92,7 @@ def linked(
             ci=ci,
             least=least,
             attacker=attacker,
+            learned=learned is not None,
         )
     few = (
         f"fewer than {PEOPLE} people have {sizes[0]} records in the test part, or all have one"

@@ -104,7 +104,8 @@ class WholePeopleTask:
         n, d = len(self.question.parts.train), self.records.shape[1] + self.main.shape[1]
         k, sets = len(self.question.attribute.classes), min(n, 2000)
         single = 2 * sum(a.cost(n, d, k) for a in _ON_RECORDS)
-        return n * d / 2e6 + single + 3 * sum(a.cost(sets, 4 * d, k) for a in _ON_SETS)
+        together = 3 * sum(a.cost(sets, 4 * d, k) for a in _ON_SETS)
+        return float(n * d / 2e6 + single + together)
 
     def __call__(self) -> WholePeople:
         """Attack sets of every size that the data allow."""
