@@ -121,23 +121,56 @@ def test_an_attribute_that_differs_within_people_needs_no_warning() -> None:
     assert not [one for one in told.lines if "several rows" in one]
 
 
+def test_the_audit_reads_how_rows_of_one_person_go_together() -> None:
+    made = released(people().drop(columns="plan"))
+    found = made.audit(quick=True, progress=Recorder()).attributes["sex"]
+    assert found.informed.least <= found.floor  # one row tells nothing
+    assert found.sure["linked5"]
+    assert found.linked["5"].accuracy > 0.9
+    assert found.linked["5"].learned
+    assert found.linked["5"].attacker != "added up"
+    assert found.status == "readable"
+
+
 @pytest.mark.slow
 def test_terminal_and_card_say_what_linked_rows_tell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    frame = people()
-    tall = 15 * (frame["sex"] == "male") + np.random.default_rng(1).normal(165, 3, len(frame))
-    frame.assign(height=tall.round(1)).to_csv("visits.csv", index=False)
-    code = outcome(
-        ["release", "visits.csv", "--suppress", "sex", "--preserve", "plan", "--group", "person",
-         "-o", "out", "--quick", *(f"--set={n}={v}" for n, v in QUICK.items())]
-    )  # fmt: skip
-    told = capsys.readouterr()
-    assert code == 0
+    people().drop(columns="plan").to_csv("visits.csv", index=False)
+    told, card = given("visits.csv", "out", capsys)
     assert "df.groupby('person').sample(1)" in told.err
-    assert "attacked: 5 rows of one person, added up, name 'sex' in" in told.out
+    assert "attacked: 5 rows of one person together name 'sex' in" in told.out
+    assert "adding up what each row tells and of models trained on whole people" in told.out
+    assert "do not hand over this folder before you have read report.html" in told.out
+    assert "hand over this folder; start" not in told.out
+    assert "Attackers who knew which rows are of one person named sex in" in card
+    assert "models trained on whole people" in card
+    page = Path("out/report.html").read_text()
+    assert "someone who knows that 5 records are of one person" in page
+
+
+@pytest.mark.slow
+def test_one_row_per_person_may_be_handed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = people(400).groupby("person").sample(1, random_state=0)
+    tall = 15 * (frame["sex"] == "male") + np.random.default_rng(1).normal(165, 3, len(frame))
+    frame.assign(height=tall.round(1)).to_csv("one.csv", index=False)
+    told, card = given("one.csv", "one", capsys)
+    assert "rows of one person" not in told.out
     assert "hand over this folder; start with README.md and report.html" in told.out
-    card = Path("out/README.md").read_text()
-    assert "Attackers who added up what each row of a person tells named sex in" in card
-    assert "nobody can tell which records are of one person" in Path("out/report.html").read_text()
+    assert "Attackers who knew which rows" not in card
+
+
+def given(
+    data: str, folder: str, capsys: pytest.CaptureFixture[str]
+) -> tuple[pytest.CaptureResult[str], str]:
+    """What `withhold release` says, and the card that it writes."""
+    code = outcome(
+        ["release", data, "--suppress", "sex", "--group", "person", "-o", folder,
+         "--quick", *(f"--set={n}={v}" for n, v in QUICK.items())]
+    )  # fmt: skip
+    assert code == 0
+    return capsys.readouterr(), Path(folder, "README.md").read_text()

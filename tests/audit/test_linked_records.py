@@ -76,9 +76,18 @@ def test_who_has_fewer_records_gives_no_bundle():
     found, why = linked(log_p, truth, prior, who, seed=0)
     assert list(found) == ["5"]
     assert why == ""
-    found, why = linked(log_p[:200], truth.rows(np.arange(200)), prior, np.arange(200) // 4, seed=0)
+    found, why = linked(log_p[:50], truth.rows(np.arange(50)), prior, np.arange(50) // 19, seed=0)
     assert found == {}
     assert "fewer than 5 people have 5 records in the test part" in why
+
+
+@pytest.mark.parametrize("records", [2, 3, 4])
+def test_people_with_few_records_are_linked_by_as_many_as_they_have(records):
+    log_p, truth, prior, who = people(400, records, m=0.5)
+    found, why = linked(log_p, truth, prior, who, seed=0)
+    assert list(found) == [str(records)]
+    assert why == ""
+    assert found[str(records)].accuracy == pytest.approx(below(0.5 * np.sqrt(records)), abs=0.06)
 
 
 def test_a_class_is_as_common_among_bundles_as_among_records():

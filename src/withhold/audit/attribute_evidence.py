@@ -32,9 +32,9 @@ class AttributeEvidence(Finding):
     """What attackers read of one attribute from the original and from the release.
 
     `ignorant` is a model fitted on originals and applied to the release (the papers' figure).
-    `informed` is the best of a ladder of attackers retrained on the release. `linked` combines its
-    scores of several records of one person. `repeated` sees several draws of every record. The
-    highest figure is the one that counts.
+    `informed` is the best of a ladder of attackers retrained on the release. `linked` reads
+    several records of one person together: their scores added up, or an attacker trained on whole
+    people. `repeated` sees several draws of every record. The highest figure counts.
     """
 
     role: Role

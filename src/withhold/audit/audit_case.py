@@ -13,9 +13,9 @@ from withhold.audit.attack_plan import Question, pixel_kind, questions, used_row
 from withhold.audit.attackers.attacker import PixelArray, PixelKind
 from withhold.audit.averaged import by_source
 from withhold.audit.findings import Distortion
-from withhold.audit.linked_records import SIZES
 from withhold.audit.lost_records import without_held_back
 from withhold.audit.pairing import PairedRelease, pair
+from withhold.audit.record_sets import SIZES, SMALL
 from withhold.audit.setting_groups import Effort, Pairing
 from withhold.audit.split import Rows, Split
 from withhold.core.errors import UserError
@@ -84,7 +84,8 @@ class AuditCase:
     @property
     def tiers(self) -> list[str]:
         """The tiers that the audit can measure."""
-        found = ["informed", "linked", *(f"linked{r}" for r in SIZES), "all_rows", "subgroup"]
+        sizes = (f"linked{r}" for r in (*SMALL, *SIZES))
+        found = ["informed", "linked", *sizes, "all_rows", "subgroup"]
         found += [] if self.matched is None else ["columns", "column", "with_original"]
         if self.matched is not None and self.matched.same_space:
             found.append("ignorant")

@@ -70,7 +70,8 @@ def evaluate(
 
     - `ignorant`: a model of the originals, applied to the release;
     - `informed`: the best of a ladder of attackers retrained on the release;
-    - `linked`: the informed attacker on several records of one person together;
+    - `linked`: the informed attacker on several records of one person, added up, or an attacker
+      that is trained on such sets of records;
     - `repeated`: attackers on several draws of each record, if `again` has other releases.
 
     Attackers fit on train, are chosen on val and measured on test.
@@ -242,6 +243,7 @@ def _figures(
                 seed=seed,
                 certificate=None if proof is None else proof.of.get(q.name),
                 wider=wider.of.get(q.name),
+                people=wider.people.get(q.name),
             )
             bar.advance()
     matched = case.matched

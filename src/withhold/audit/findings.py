@@ -32,6 +32,13 @@ class Linked(Finding):
     accuracy: float
     ci: Interval
     least: float = Field(description="the accuracy is above this with 99.5 % confidence")
+    attacker: str = Field(
+        "added up",
+        description="the scores of single records added up, or an attacker trained on whole people",
+    )
+    learned: bool = Field(
+        False, description="whether attackers trained on whole people were tried, beside adding up"
+    )
 
 
 class Wider(Finding):

@@ -20,6 +20,7 @@ from withhold.audit.metrics import entropy_bits, score
 from withhold.audit.select_attacker import Chosen, Reading, choose
 from withhold.audit.slices import by_class, by_group, worst
 from withhold.audit.split import AttackParts
+from withhold.audit.whole_people import WholePeople
 from withhold.records.attribute import Attribute
 from withhold.records.feasibility import joint
 
@@ -37,13 +38,14 @@ def measure(
     seed: int,
     certificate: Certified | CertifiedRows | None = None,
     wider: Mapping[str, Any] | None = None,
+    people: WholePeople | None = None,
 ) -> AttributeEvidence:
     """For each tier, choose an attacker on val and measure it on test.
 
     outcomes: attackers on the release. models: models of the originals, on the originals and
     (`also`) on the release; empty if the audit has only the original. repeated: attackers on
     several draws. certificate: what is proved. wider: findings in other columns and other records
-    than the features of the test part.
+    than the features of the test part. people: attackers trained on whole people.
     """
     attribute, parts = question.attribute, question.parts
     val, test = attribute.rows(parts.val), attribute.rows(parts.test)
@@ -75,10 +77,15 @@ def measure(
         again = tier(best.best.test, best, best.surest.test)
     prior = log_shares(attribute.rows(np.concatenate([parts.train, parts.val])))
     told = guesses(attribute, question.given, parts)
-    bundles, why = linked(chosen.surest.test, test, prior, units, told=told, seed=seed)
+    surest = chosen.surest
+    sets, why = linked(
+        surest.test, test, prior, units, told=told, val=surest.val, whole=people, seed=seed
+    )
     right = _right(chosen.best.test, test)
     groups = by_group({n: a.rows(parts.test) for n, a in others.items()}, right, test)
     notes = [*question.notes, *([f"not linked: {why}"] if why else [])]
+    if sets and people is not None and people.why_not:
+        notes.append(f"the scores of records of one person are only added up: {people.why_not}")
     return AttributeEvidence(
         role=question.role,
         kind=attribute.kind,
@@ -90,8 +97,8 @@ def measure(
         original=original,
         ignorant=ignorant,
         informed=informed,
-        linked=bundles,
-        linked_by=(question.name if units is None else group) if bundles else None,
+        linked=sets,
+        linked_by=(question.name if units is None else group) if sets else None,
         repeated=again,
         draws=draws,
         ladder=tuple(rungs),

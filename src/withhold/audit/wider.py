@@ -20,6 +20,7 @@ from withhold.audit.pairing import PairedRelease
 from withhold.audit.setting_groups import Effort
 from withhold.audit.split import Split
 from withhold.audit.unlabelled_columns import not_covered
+from withhold.audit.whole_people import WholePeople, WholePeopleTask
 from withhold.audit.whole_release import WholeRelease
 from withhold.audit.with_original import WithOriginalTask
 from withhold.records.dataset import Dataset
@@ -27,11 +28,15 @@ from withhold.records.dataset import Dataset
 
 @dataclass(frozen=True)
 class WiderLook:
-    """Fields for the evidence of each attribute (`of`), the columns, and the copies by part."""
+    """Fields for the evidence of each attribute (`of`), the columns, and the copies by part.
+
+    people: by attribute, what attackers trained on whole people say.
+    """
 
     of: dict[str, dict[str, Any]] = field(default_factory=dict)
     columns: tuple[Column, ...] = ()
     copies: dict[str, Copies] = field(default_factory=dict)
+    people: dict[str, WholePeople] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +44,8 @@ class WiderAttacks:
     """Attacks of suppressed attributes on all rows and columns, to be run with all others.
 
     `same` compares rows with their originals. `tasks` are (cost in seconds, task) and belong to
-    `wanted`: for each question its rows and its smallest leak and, if there is a release, its
-    columns and what the release adds to the original.
+    `wanted`: for each question its rows, its smallest leak and its people and, if there is a
+    release, its columns and what the release adds to the original.
     """
 
     wanted: tuple[Question, ...]
@@ -88,7 +93,8 @@ class WiderAttacks:
             by_rows = rows_task(q, seen, split, names, quick=quick, seed=seed)
             least = floor(q.attribute, q.given, q.parts)
             small = SmallestLeak.of(q, seen.view("standard"), floor=least, seed=seed)
-            tasks += [(by_rows.cost, by_rows), (0.5, small)]
+            people = WholePeopleTask.of(q, seen, seed=seed)
+            tasks += [(by_rows.cost, by_rows), (0.5, small), (people.cost, people)]
             if columns is not None and matched is not None:
                 order = None if whole is None else whole.placed(q, seed)
                 by_columns = ColumnsTask(columns, q, seed, order)
@@ -102,7 +108,7 @@ class WiderAttacks:
         if not self.wanted:
             told = () if columns is None else (*columns.summary({}), *self.beside)
             return WiderLook({}, told, self.same)
-        each = 2 if columns is None else 4
+        each = 3 if columns is None else 5
         copied = any(one.found for one in self.same.values())
         found: dict[str, dict[str, Any]] = {}
         read = {}
@@ -115,16 +121,18 @@ class WiderAttacks:
                 "copied": copied,
             }
             if columns is not None:
-                read[q.name], together = results[each * i + 2]
+                read[q.name], together = results[each * i + 3]
                 found[q.name] |= {
                     "columns": together,
                     "column": worst_column(read[q.name]),
-                    "with_original": results[each * i + 3],
+                    "with_original": results[each * i + 4],
                 }
+        people = {q.name: results[each * i + 2] for i, q in enumerate(self.wanted)}
         if columns is None:
-            return WiderLook(found, (), self.same)
+            return WiderLook(found, (), self.same, people)
         doubts = not_covered(columns.encoded, columns.rows, self.wanted, seed=self.seed)
-        return WiderLook(found, (*columns.summary(read, doubts), *self.beside), self.same)
+        told = (*columns.summary(read, doubts), *self.beside)
+        return WiderLook(found, told, self.same, people)
 
 
 def _columns(dataset: Dataset) -> tuple[slice, ...]:

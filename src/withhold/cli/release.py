@@ -231,15 +231,16 @@ def _of_known_labels(name: str, claim: ReleaseClaim, made: Given) -> str:
 
 def _tell_linked(name: str, made: Given) -> None:
     """What the audit read from several rows of one person, where it measured that."""
-    found = made.audit.attributes.get(name)
-    if found is None or not found.linked or found.linked_by in (None, name):
+    from withhold.report.linked_words import most_linked, who_linked
+
+    most = most_linked(name, made.audit.attributes.get(name))
+    if most is None:
         return
-    most = max(found.linked.values(), key=lambda one: one.accuracy - one.floor)
     line = (
-        f"attacked: {most.records} rows of one person, added up, name '{name}' in"
-        f" {100 * most.accuracy:.1f} % of cases (guessing: {100 * most.floor:.1f} %); whoever"
-        " learns how rows of one person go together may read more: the proof is about rows of which"
-        " nobody knows that they are of one person"
+        f"attacked: {most.records} rows of one person together name '{name}' in"
+        f" {100 * most.accuracy:.1f} % of cases (guessing: {100 * most.floor:.1f} %;"
+        f" {who_linked(most)}); the proof is about rows of which nobody knows that they are of one"
+        " person"
     )
     typer.echo(wrapped(line, sys.stdout))
 

@@ -13,6 +13,7 @@ from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.safe_read import file_sha256
+from withhold.report.linked_words import most_linked, who_linked
 from withhold.report.with_original_words import with_original_lines
 
 _KNOWN = {"0.1": "a tenth", "0.5": "half", "0.9": "nine tenths"}
@@ -94,20 +95,19 @@ def _linked(bundle: Bundle, evidence: Evidence) -> str:
     """What attackers read from rows of one person, where the audit measured it."""
     told = []
     for name in bundle.roles.suppress:
-        found = evidence.attributes.get(name)
-        if found is None or not found.linked or found.linked_by in (None, name):
+        most = most_linked(name, evidence.attributes.get(name))
+        if most is None:
             continue
-        most = max(found.linked.values(), key=lambda one: one.accuracy - one.floor)
         told.append(
             f"{_plain(name)} in {_percent(most.accuracy)} of cases from {most.records} rows"
-            f" (guessing: {_percent(most.floor)})"
+            f" (guessing: {_percent(most.floor)}; {who_linked(most)})"
         )
     if not told:
         return ""
     return (
-        f" Attackers who added up what each row of a person tells named {'; '.join(told)}. Whoever"
-        " learns how the rows of one person go together may read more. A release with one row per"
-        " person does not have this weakness."
+        f" Attackers who knew which rows are of one person named {'; '.join(told)}. Attackers that"
+        " were not tried may read more. A release with one row per person does not have this"
+        " weakness."
     )
 
 

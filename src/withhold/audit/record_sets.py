@@ -1,0 +1,71 @@
+"""Sets of r records of one person: which sizes the data allow, and how sets are drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from withhold.records.attribute import Attribute
+from withhold.records.feasibility import contingency
+
+Rows = npt.NDArray[np.int64]
+SIZES = (5, 20, 50)
+SMALL = (2, 3, 4)  # the sizes of people who have fewer records than the least of SIZES
+PEOPLE = 5  # the fewest people that allow a statement about people
+_SETS = 2000
+_AGREE = 0.98  # share of records with their person's label; one label in fifty may be a mistake
+_IDENTITIES = 10  # an attribute with at least as many classes may be the identity
+
+
+def why_not_linked(truth: Attribute, people: Rows | None) -> str:
+    """Why records of one person cannot be put together for this attribute; empty if they can."""
+    if truth.multilabel:
+        return "an attribute of several labels per record has no linked tier"
+    if people is None and len(truth.classes) < _IDENTITIES:
+        return "no column says which records are of one person; name it with --group"
+    _, agree = person_labels(truth.codes, truth.codes if people is None else people)
+    if agree < _AGREE:
+        return "it differs between the records of one person, so linking them adds nothing"
+    return ""
+
+
+def set_sizes(people: Rows | None) -> tuple[int, ...]:
+    """5, 20 and 50 records; before them the commonest number of records, if it is 2, 3 or 4.
+
+    The commonest number is that of people with several records (people (n,), of the test part).
+    """
+    if people is None:
+        return SIZES
+    records = np.unique(people, return_counts=True)[1]
+    records = records[records > 1]
+    common = int(np.bincount(records).argmax()) if len(records) else 0
+    return (common, *SIZES) if common in SMALL else SIZES
+
+
+def draw_sets(who: Rows, r: int, seed: int) -> tuple[Rows, Rows]:
+    """Sets (b, r) of records of one person, and the person of each set.
+
+    Sets of one shuffle are disjoint; there are several shuffles. A person with more records
+    gives more sets, at least one, so that classes are as common among sets as among records
+    and the floor has the same meaning.
+    """
+    rng = np.random.default_rng([seed, 0x11, r])
+    able = [np.flatnonzero(who == p) for p in np.unique(who)]
+    able = [rows for rows in able if len(rows) >= r]
+    sets, owner = [], []
+    total = sum(len(rows) for rows in able)
+    for person, rows in enumerate(able):
+        fits, each = len(rows) // r, max(round(_SETS * len(rows) / total), 1)
+        shuffles = [rng.permutation(rows)[: fits * r] for _ in range(-(-each // fits))]
+        sets.append(np.concatenate(shuffles).reshape(-1, r)[:each])
+        owner += [person] * each
+    if not sets:
+        return np.zeros((0, r), np.int64), np.zeros(0, np.int64)
+    return np.concatenate(sets), np.asarray(owner, np.int64)
+
+
+def person_labels(codes: Rows, people: Rows) -> tuple[Rows, float]:
+    """The commonest label of each record's person, and the share of records that have it."""
+    _, member = np.unique(people, return_inverse=True)
+    label = contingency(member, codes).argmax(axis=1)[member]
+    return label, float((label == codes).mean())
