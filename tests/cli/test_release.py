@@ -94,7 +94,9 @@ def test_what_is_said(ground: Path, cli: Run) -> None:
     assert "with all rows at hand, and even with the totals of each code, in no more than" in said
     # In so few rows attackers do not read the original either, as the headline of the page says.
     assert "out: the audit cannot tell; read report.html before you hand this folder over" in said
-    assert "keep private (the key, which row became which, and the report with exact figures)" in said
+    assert (
+        "keep private (the key, which row became which, and the report with exact figures)" in said
+    )
     assert str(ground) not in said  # a path below the working folder is shown from there
     assert {p.name for p in (ground / "out").iterdir()} == {
         "people.csv", "certificate.json", "audit.json", "report.html", "README.md"
