@@ -13,6 +13,7 @@ import withhold as wh
 from report.samples import certified_release
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.coarse_figures import RECORDS, Grid
+from withhold.audit.findings import SliceRead
 from withhold.audit.handed_over import handed_over
 from withhold.records.dataset import Dataset
 from withhold.report.page import render
@@ -92,3 +93,50 @@ def test_whoever_knows_all_other_labels_cannot_try_the_last_one() -> None:
 def figures(a: AttributeEvidence) -> list[float]:
     tiers = [a.original, a.informed, a.ignorant, a.columns, *a.linked.values()]
     return [a.floor, a.majority, *(t.accuracy for t in tiers if t is not None)]
+
+
+def test_no_distance_of_a_record_to_its_release_leaves() -> None:
+    """Whoever holds the originals computes all distances; the largest one shows whose row it is."""
+    whole = certified_release()
+    assert whole.distortion is not None
+    left = handed_over(whole).distortion
+    assert left is not None
+    assert left.edges == left.counts == ()
+    for value in (left.mean, left.relative):
+        assert value == float(f"{value:.2g}")
+
+
+def test_other_attributes_leave_in_steps_too() -> None:
+    """Their test part is drawn by the suppressed labels, from the records that were not held back;
+    notes of the audit name values that a single record has."""
+    note = "no record of train has pay '768': no attacker can name test records of these classes"
+    whole = certified_release()
+    other = next(n for n in whole.attributes if n not in whole.suppressed)
+    told = whole.attributes[other].model_copy(update={"notes": (note,), "entropy_bits": 5.42051})
+    whole = whole.model_copy(update={"attributes": {**whole.attributes, other: told}})
+    leaves = handed_over(whole)
+    assert "768" in render(whole)
+    assert "768" not in render(leaves) + leaves.json_bytes().decode()
+    a = leaves.attributes[other]
+    assert (a.status, a.destroyed) == (told.status, told.destroyed)
+    assert a.entropy_bits == 5.4
+    grid = Grid.of(told.records)
+    for value in figures(a):
+        assert value / grid.step == pytest.approx(round(value / grid.step), abs=1e-3)
+
+
+def test_the_limits_of_a_slice_do_not_leave() -> None:
+    """A tree learned them from the labels."""
+    rule = SliceRead(
+        records=43, accuracy=0.7, ci=(0.5, 0.9), least=0.4, floor=0.5, attacker="trees",
+        by="features", value="records with pay.0 > 0.7281", share=43 / 540,
+    )  # fmt: skip
+    whole = certified_release()
+    name = next(iter(whole.suppressed))
+    told = whole.attributes[name].model_copy(update={"subgroup": rule})
+    leaves = handed_over(whole.model_copy(update={"attributes": {**whole.attributes, name: told}}))
+    left = leaves.attributes[name].subgroup
+    assert left is not None
+    assert left.records == 40
+    assert "0.7281" not in render(leaves) + leaves.json_bytes().decode()
+    assert repr(43 / 540) not in leaves.json_bytes().decode()

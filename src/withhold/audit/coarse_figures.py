@@ -1,9 +1,10 @@
 """Figures in coarse steps, for an audit that leaves the house with a release.
 
-A figure of a suppressed attribute is computed from its labels. With all digits it works like a hash
-of them: whoever knows the originals and all labels but one runs the same audit with each guess of
-that label, and sees which one gives the printed figure. In steps of ten records, one label seldom
-changes a figure, and there are few figures left. Conclusions stay as they are: what was surely
+A figure of a suppressed attribute is computed from its labels, and every other figure from parts
+that these labels stratify. With all digits it works like a hash of them: whoever knows the
+originals and all labels but one runs the same audit with each guess of that label, and sees which
+one gives the printed figure. In steps of ten records, one label seldom changes a figure, and there
+are few figures left. Conclusions stay as they are: what was surely
 above its floor still is, and nothing else.
 """
 
@@ -15,11 +16,12 @@ from typing import TypeVar
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import Certified, CertifiedRows
-from withhold.audit.findings import ColumnRead, Linked, Tier, Wider, WithOriginal
+from withhold.audit.findings import ColumnRead, Linked, SliceRead, Tier, Wider, WithOriginal
 
 LEAST = 0.01  # the finest step
 RECORDS = 10  # of the test part, in a step
 SOME = "the best of several"
+SLICE = "some of the records"
 ELIMINATION = "elimination"  # the verdict needs to know
 _ROUNDING = 1e-9
 Found = TypeVar("Found", Tier, Linked, Wider, WithOriginal)
@@ -53,7 +55,7 @@ class Grid:
 
 
 def coarse(a: AttributeEvidence) -> AttributeEvidence:
-    """The evidence on a suppressed attribute as it may leave."""
+    """The evidence on an attribute as it may leave. Its notes do not: they name rare values."""
     grid = Grid.of(a.records)
     least, majority = grid.near(a.floor), grid.near(a.majority)
     update = {
@@ -72,6 +74,7 @@ def coarse(a: AttributeEvidence) -> AttributeEvidence:
         "by_class": (),
         "by_group": (),
         "worst_group": None,
+        "notes": (),
         "certificate": _without_counts(a.certificate, grid),
     }
     for name in ("ignorant", "informed", "repeated", "columns"):
@@ -91,6 +94,9 @@ def coarse_wider(found: Wider, grid: Grid) -> Wider:
     update: dict[str, object] = {}
     if isinstance(made, ColumnRead):
         update["bits"] = round(made.bits, 1)
+    if isinstance(made, SliceRead):  # its limits were learned from the labels
+        about = {"value": SLICE, "share": grid.near(made.share)}
+        update |= about | {"records": RECORDS * round(made.records / RECORDS)}
     for name in ("parts", "elimination"):
         if hasattr(made, name):
             update[name] = {}

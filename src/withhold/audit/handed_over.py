@@ -1,12 +1,15 @@
 """The evidence of an audit as it may be handed over with a release.
 
 The owner's evidence holds facts about single records of the original: a picture of records, figures
-for values that few people have, and the hash of the original, with which anyone who knows all of it
-but one label could try that label. The bits that two columns of the original share are such a hash
-too: someone who knows the originals and most labels computes them for every guess of the others.
-Even two digits of them gave away 20 of 22 unknown labels of 400. None of these leaves.
+for values that few people have, notes that name such values, and the hash of the original, with
+which anyone who knows all of it but one label could try that label. The largest distance between a
+record and its release shows whose row that is. The bits that two columns of the original share are
+a hash too: someone who knows the originals and most labels computes them for every guess of the
+others. Even two digits of them gave away 20 of 22 unknown labels of 400. None of these leaves.
 
-Figures of suppressed attributes are such a hash too, so they leave in steps (`coarse_figures`).
+Figures of attributes are such a hash too, so they leave in steps (`coarse_figures`). Those of other
+attributes than the suppressed ones as well: the test part is stratified by the suppressed labels,
+and the records that were held back are missing from it.
 """
 
 from __future__ import annotations
@@ -17,22 +20,16 @@ from typing import TypeVar
 
 from withhold.audit.coarse_figures import LEAST, Grid, coarse, coarse_wider
 from withhold.audit.evidence import Evidence
-from withhold.audit.findings import Column
+from withhold.audit.findings import Column, Distortion
 from withhold.audit.gate import GateResult
+from withhold.core.errors import listing
 
 E = TypeVar("E", bound=Evidence)
 
 
 def handed_over(evidence: E) -> E:
     """The same findings without facts about single records of the original."""
-    hidden = evidence.suppressed
-    attributes = {
-        name: coarse(a)
-        if name in hidden
-        else a.model_copy(update={"by_class": (), "by_group": (), "worst_group": None})
-        for name, a in evidence.attributes.items()
-    }
-    steps = {name: Grid.of(a.records) for name, a in hidden.items()}
+    steps = {name: Grid.of(a.records) for name, a in evidence.suppressed.items()}
     original = evidence.original.model_copy(update={"sha256": ""})
     possible = replace(
         evidence.feasibility,
@@ -44,23 +41,34 @@ def handed_over(evidence: E) -> E:
     )
     return evidence.model_copy(
         update={
-            "attributes": attributes,
+            "attributes": {name: coarse(a) for name, a in evidence.attributes.items()},
             "original": original,
             "map": None,
+            "distortion": None if evidence.distortion is None else _moved(evidence.distortion),
             "feasibility": possible,
             "columns": tuple(_column(c, steps) for c in evidence.columns),
-            "notes": (*evidence.notes, *_notes(steps)),
+            "notes": (*evidence.notes, *_notes(evidence)),
             "gate": None if evidence.gate is None else _gate(evidence.gate),
         }
     )
 
 
-def _notes(steps: Mapping[str, Grid]) -> list[str]:
+def _notes(evidence: Evidence) -> list[str]:
+    """The step of the figures, which is the same for attributes with as many test records."""
+    steps: dict[float, list[str]] = {}
+    for name, a in evidence.attributes.items():
+        steps.setdefault(Grid.of(a.records).step, []).append(name)
     return [
-        f"figures of {name} are in steps of {100 * grid.step:.3g} points: all digits together would"
-        " tell single labels to whoever knows the others. The owner has the exact figures"
-        for name, grid in steps.items()
+        f"figures of {listing(names)} are in steps of {100 * step:.3g} points: all digits together"
+        " would tell single labels to whoever knows the others. The owner has the exact figures"
+        for step, names in steps.items()
     ]
+
+
+def _moved(found: Distortion) -> Distortion:
+    """The mean distance with two digits, without distances of single records."""
+    mean, relative = (float(f"{value:.2g}") for value in (found.mean, found.relative))
+    return Distortion(mean=mean, relative=relative, edges=(), counts=())
 
 
 def _column(column: Column, steps: Mapping[str, Grid]) -> Column:

@@ -221,7 +221,8 @@ def _of_known_labels(name: str, claim: ReleaseClaim, made: Given) -> str:
     if held:
         return (
             f"held back: {held:,} rows, drawn at random. So even someone who knows the labels of"
-            f" all other rows names '{name}' in at most {at_most(claim.known[ALL_BUT_ONE])} %"
+            f" all other rows that leave, but not who stays, names '{name}' in at most"
+            f" {at_most(claim.known[ALL_BUT_ONE])} %"
         )
     return (
         f"not proved: someone who knows the labels of all other rows (our attack names '{name}' in"

@@ -72,7 +72,9 @@ def data_card(
         f"{_linked(bundle, evidence)}",
         "- Another release of the same records, with another key or other settings, is not covered:"
         " whoever can tell which of its rows belongs to which row here can average out the draws.",
-        "- Whoever knows the labels of most rows can narrow down the others (see above).",
+        "- Whoever knows the labels of most rows can narrow down the others (see above). Whoever"
+        " knows the labels of all other people, also of any who were held back, gets the last one"
+        " from the size of the commonest class, which the figures above give.",
         *_not_covered(certificate),
         "",
         "## How to check it",
@@ -171,8 +173,9 @@ def _proved(name: str, claim: ReleaseClaim, *, held_back: bool) -> list[str]:
     lines.append(f"  - From several rows of one class, at most: {told}.")
     if held_back:
         lines.append(
-            "  - Whoever knows the labels of all other rows, and even how often each class drew"
-            f" each code, but not who was held back: at most {bound(claim.known[ALL_BUT_ONE])}."
+            "  - Whoever knows the labels of all other rows of this file, and even how often each"
+            " class drew each code, but not who was held back: at most"
+            f" {bound(claim.known[ALL_BUT_ONE])}."
         )
     if claim.measured:
         known = ", ".join(
