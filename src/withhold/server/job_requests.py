@@ -63,9 +63,7 @@ class ReleaseJob(_OnData):
     keep: Names = Field(default_factory=list, description="columns to release as they are")
     drop: Names = Field(default_factory=list, description="columns to leave out")
     same_order: bool = Field(False, description="keep the order of the rows")
-    hold_back: float = Field(
-        0.0, ge=0, le=0.5, description="share of rows that stay, at random"
-    )
+    hold_back: float = Field(0.0, ge=0, le=0.5, description="share of rows that stay, at random")
     fail_if: Names = Field(default_factory=list, description='gate, such as "sex>floor+2"')
     quick: bool = Field(False, description="run a weaker audit in less time")
     config: Settings = Field(default_factory=dict, description="settings of method exact")
