@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pytest
 
 import withhold as wh
+from report.pieces import found
 from report.samples import certified_release
 from withhold.audit.attribute_evidence import AttributeEvidence
-from withhold.audit.coarse_figures import RECORDS, Grid
+from withhold.audit.coarse_figures import RECORDS, Grid, coarse
 from withhold.audit.findings import SliceRead
 from withhold.audit.handed_over import handed_over
 from withhold.records.dataset import Dataset
@@ -71,11 +72,11 @@ def test_whoever_knows_all_other_labels_cannot_try_the_last_one() -> None:
 
     def audited(labels: npt.NDArray[np.int64]) -> tuple[str, str]:
         data = Dataset.from_arrays(x, {"sex": np.array(["a", "b"])[labels]})
-        found = wh.audit(data, None, suppress="sex", quick=True, seed=0)
+        whole = wh.audit(data, None, suppress="sex", quick=True, seed=0)
         told = {"seconds", "ladder", "models"}  # these hold times
         return tuple(
             one.attributes["sex"].model_dump_json(exclude=told)
-            for one in (found, handed_over(found))
+            for one in (whole, handed_over(whole))
         )
 
     exact, steps = audited(s)
@@ -123,6 +124,16 @@ def test_other_attributes_leave_in_steps_too() -> None:
     grid = Grid.of(told.records)
     for value in figures(a):
         assert value / grid.step == pytest.approx(round(value / grid.step), abs=1e-3)
+
+
+@pytest.mark.parametrize("informed", [0.05, 0.11, 0.12, 0.14, 0.16, 0.2])
+@pytest.mark.parametrize("original", [0.3, 0.72])
+def test_rounding_does_not_change_what_was_destroyed(informed: float, original: float) -> None:
+    """60 test records: a step is a sixth, and the guess of 7 % is rounded to nothing."""
+    one = found("hidden", informed=informed, original=original, majority=0.067, floor=0.067, n=60)
+    assert Grid.of(one.records).step == pytest.approx(1 / 6)
+    left = coarse(one)
+    assert (left.destroyed, left.blind, left.status) == (one.destroyed, one.blind, one.status)
 
 
 def test_the_limits_of_a_slice_do_not_leave() -> None:

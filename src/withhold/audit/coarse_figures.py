@@ -85,7 +85,27 @@ def coarse(a: AttributeEvidence) -> AttributeEvidence:
         wider = getattr(a, name)
         if wider is not None:
             update[name] = coarse_wider(wider, grid)
-    return a.model_copy(update=update)
+    made = a.model_copy(update=update)
+    return made if made.destroyed is a.destroyed else _as_lost(made, grid, lost=a.destroyed)
+
+
+def _as_lost(made: AttributeEvidence, grid: Grid, *, lost: bool) -> AttributeEvidence:
+    """The same evidence, where rounding had changed whether the attribute was destroyed.
+
+    The figures that decide move by a step: down to a guess, or up to a tenth of what was readable.
+    """
+    guess = made.majority
+    whole = max(made.original.accuracy, guess + grid.step)
+    if lost:
+        left = min(made.informed.accuracy, guess)
+    else:
+        left = grid.up(guess + 0.1 * (whole - guess) + 1e-6)
+    return made.model_copy(
+        update={
+            "original": made.original.model_copy(update={"accuracy": whole}),
+            "informed": made.informed.model_copy(update={"accuracy": left}),
+        }
+    )
 
 
 def coarse_wider(found: Wider, grid: Grid) -> Wider:
