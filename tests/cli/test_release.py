@@ -82,8 +82,10 @@ def test_a_gate_that_fails_ends_with_code_3_and_the_card_says_so(
     gate = json.loads((folder / "failed" / "audit.json").read_text())["gate"]
     assert gate["passed"] is False
     assert {p.name for p in folder.iterdir()} == {
-        "people.csv", "owner.key", "failed", "failed.bundle", "failed.bundle.people.rows.csv"
+        "people.csv", "owner.key", "failed", "failed.bundle", "failed.bundle.people.rows.csv",
+        "failed.bundle.report.html",
     }  # fmt: skip
+    assert (folder / "failed.bundle.report.html").stat().st_mode & 0o077 == 0
 
 
 def test_what_is_said(ground: Path, cli: Run) -> None:

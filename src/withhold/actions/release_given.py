@@ -250,6 +250,8 @@ def _make(
     page = render(leaves, title=f"Release of {request.data.name}")
     own = private.with_name(f"{private.name}.report.html")
     with writing_to(own):
+        own.unlink(missing_ok=True)
+        own.touch(mode=0o600)  # it shows records of the original
         own.write_bytes(render(found, title=f"Release of {request.data.name}").encode())
     for name, content in (
         ("audit.json", leaves.json_bytes()),
