@@ -139,11 +139,13 @@ def with_original(found: WithOriginal, grid: Grid) -> WithOriginal:
 def _coarse(found: Found, grid: Grid, least: float, *, sure: bool) -> Found:
     """accuracy, its intervals and all other figures of a tier, whose floor is now `least`."""
     accuracy = grid.near(found.accuracy)
+    if sure:  # still surely above its floor
+        accuracy = max(accuracy, min(round(least + grid.step, 6), 1.0))
     width = grid.up((found.ci[1] - found.ci[0]) / 2)
     update: dict[str, object] = {
         "accuracy": accuracy,
         "ci": (max(accuracy - width, 0.0), min(accuracy + width, 1.0)),
-        "least": least + grid.step / 2 if sure else least,
+        "least": least + grid.step / 2 if sure else min(least, accuracy),
     }
     if isinstance(found, Tier):
         gone = ("f1", "auc", "top5", "cmap")
