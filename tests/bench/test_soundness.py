@@ -87,7 +87,7 @@ def test_counting_probabilities_would_be_found_out(monkeypatch: pytest.MonkeyPat
     """A certificate that sums W(j | x) instead of the draws is false for repeated records."""
     module = importlib.import_module("withhold.certificate.certify_bundle")
 
-    def by_probabilities(channel: Any, held: Any, counts: Any, progress: Any) -> Any:
+    def by_probabilities(channel: Any, held: Any, counts: Any, *_: Any) -> Any:
         w = channel.probabilities(held.x).astype(np.float64)
         for count in counts:
             known = count.attribute.codes >= 0

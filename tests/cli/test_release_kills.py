@@ -30,7 +30,11 @@ class Knife(Killer):
     known = frozenset(
         {"people.csv", "owner.key"}
         | {f"{n}{rest}" for n in ("whole", "killed") for rest in ("", ".bundle")}
-        | {f"{n}.bundle.people.rows.csv" for n in ("whole", "killed")}
+        | {
+            f"{n}.bundle.{kept}"
+            for n in ("whole", "killed")
+            for kept in ("people.rows.csv", "report.html")
+        }
     )
 
     def check_output(self) -> None:

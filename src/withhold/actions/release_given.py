@@ -31,7 +31,7 @@ from withhold.audit.handed_over import handed_over
 from withhold.audit.whole_release import WholeRelease
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.release_file import ReleaseCertificate, certificate_path
-from withhold.core.atomic import replace_folder, writing_to
+from withhold.core.atomic import replace_folder, write_bytes, writing_to
 from withhold.core.errors import UserError
 from withhold.core.output_targets import check_folder_target, check_target
 from withhold.core.progress import Progress, Silent
@@ -249,10 +249,9 @@ def _make(
     leaves = handed_over(found)
     page = render(leaves, title=f"Release of {request.data.name}")
     own = private.with_name(f"{private.name}.report.html")
-    with writing_to(own):
-        own.unlink(missing_ok=True)
-        own.touch(mode=0o600)  # it shows records of the original
-        own.write_bytes(render(found, title=f"Release of {request.data.name}").encode())
+    # It shows records of the original, so it is the owner's alone.
+    exact = render(found, title=f"Release of {request.data.name}").encode()
+    write_bytes(own, exact, private=True)
     for name, content in (
         ("audit.json", leaves.json_bytes()),
         ("report.html", page.encode()),

@@ -195,8 +195,9 @@ def release_row(
     finally:
         for folder in (out, bundle, path.with_name(f"{bundle.name}.partial")):
             shutil.rmtree(folder, ignore_errors=True)
-        for rows in path.parent.glob(f"{bundle.name}.*.rows.*"):
-            rows.unlink()
+        for ending in ("*.rows.*", "report.html"):
+            for beside in path.parent.glob(f"{bundle.name}.{ending}"):
+                beside.unlink()
 
 
 def _processor() -> float:
