@@ -44,7 +44,7 @@ def test_one_label_seldom_changes_a_figure(records: int) -> None:
 def test_figures_of_suppressed_attributes_leave_in_steps_with_the_same_conclusions() -> None:
     whole = certified_release()
     leaves = handed_over(whole)
-    assert leaves.verdict == whole.verdict or leaves.alarming is whole.alarming
+    assert leaves.alarming is whole.alarming
     for name, a in whole.suppressed.items():
         left = leaves.attributes[name]
         assert left.status == a.status
