@@ -89,8 +89,8 @@ class Suppressor(_DatasetFirst, _ArrayTransformer):
     method : `codebook` or `pass`, which have a certificate; `mass` or `mass-it`, as published;
         or a baseline: `identity`, `constant`, `noise`,
         `random-substitute`, `leace`. For images: `gap` and `replace`; for clips:
-        `adversarial`, `spact` and `meta`; for images and clips: `blur`, `downsample`, `blacken`,
-        `pixelate`; for sounds: `white-noise`, `mask`, `mcadams`.
+        `adversarial`, `spact`, `meta` and `noisy-features`; for images and clips: `blur`,
+        `downsample`, `blacken`, `pixelate`; for sounds: `white-noise`, `mask`, `mcadams`.
     config : the method's settings, as a mapping (`{"preset": "audiomnist", "epochs": 30}`). They
         are also parameters by name for `set_params` and a grid search (`suppressor__epochs`).
     seed : the seed of all random choices of the training.

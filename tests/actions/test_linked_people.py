@@ -50,14 +50,14 @@ def people(number: int = 160) -> pd.DataFrame:
 
 
 def released(
-    frame: pd.DataFrame, *, preserve: str = "", told: Recorder | None = None
+    frame: pd.DataFrame, *, preserve: str = "", per: str = "record", told: Recorder | None = None
 ) -> ReleasedDataset:
     data = Dataset.read(frame, kind="table", group="person")
     return release(
         data,
         suppress="sex",
         preserve=preserve,
-        config=QUICK,
+        config=QUICK | {"per": per},
         key=bytes(range(32)),
         same_order=True,
         progress=told or Recorder(),
@@ -90,7 +90,7 @@ def test_rows_of_one_person_tell_what_no_single_row_does() -> None:
     assert claim.stated == pytest.approx(claim.floor, abs=1e-6)  # of one row, the proof holds
     (line,) = [one for one in told.lines if "several rows" in one]
     assert "160 people of 'person' have several rows (up to 5), and 'sex' is the same" in line
-    assert "release one row per person (pandas: df.groupby('person').sample(1))" in line
+    assert "draw one code per person (--set per=person), release one row per person" in line
 
 
 @pytest.mark.slow
@@ -132,6 +132,41 @@ def test_the_audit_reads_how_rows_of_one_person_go_together() -> None:
     assert found.status == "readable"
 
 
+def test_one_code_per_person_ends_it_as_well() -> None:
+    frame, told = people().drop(columns="plan"), Recorder()
+    made = released(frame, per="person", told=told)
+    assert not [one for one in told.lines if "several rows" in one]
+    assert made.certificate is not None
+    claim = made.certificate.attributes["sex"].release
+    assert claim is not None
+    assert claim.plan is not None
+    person = claim.plan.person
+    assert person is not None
+    assert (person.people, person.draws) == (160, 160)
+    assert person.all_rows == pytest.approx(claim.floor, abs=1e-6)
+    found = made.audit(quick=True, progress=Recorder()).attributes["sex"]
+    assert found.linked["5"].accuracy <= found.floor + 0.1
+    assert not found.sure["linked5"]
+
+
+@pytest.mark.slow
+def test_terminal_card_and_page_say_what_is_proved_of_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people().drop(columns="plan").to_csv("visits.csv", index=False)
+    told, card = given("visits.csv", "out", capsys, "--set=per=person")
+    assert (
+        "proved of 'sex': All rows of one person with one preserved value name it in at most"
+        in (" ".join(told.out.split()))
+    )
+    assert "the proof is about rows of which nobody knows" not in told.out
+    assert "All rows of one person: at most 50.0 %" in card
+    page = " ".join(Path("out/report.html").read_text().split())
+    assert "sees all rows of one person (their number alone tells it in" in page
+    assert "Every person drew one code for all its rows" in page
+
+
 @pytest.mark.slow
 def test_terminal_and_card_say_what_linked_rows_tell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -165,12 +200,12 @@ def test_one_row_per_person_may_be_handed_over(
 
 
 def given(
-    data: str, folder: str, capsys: pytest.CaptureFixture[str]
+    data: str, folder: str, capsys: pytest.CaptureFixture[str], *more: str
 ) -> tuple[pytest.CaptureResult[str], str]:
     """What `withhold release` says, and the card that it writes."""
     code = outcome(
         ["release", data, "--suppress", "sex", "--group", "person", "-o", folder,
-         "--quick", *(f"--set={n}={v}" for n, v in QUICK.items())]
+         "--quick", *more, *(f"--set={n}={v}" for n, v in QUICK.items())]
     )  # fmt: skip
     assert code == 0
     return capsys.readouterr(), Path(folder, "README.md").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,12 +11,14 @@ import numpy.typing as npt
 import pytest
 
 import withhold as wh
-from report.pieces import found
+from report.pieces import column, found, given, tier, wide
 from report.samples import certified_release
 from withhold.audit.attribute_evidence import AttributeEvidence
+from withhold.audit.checked_certificate import CertifiedRows
 from withhold.audit.coarse_figures import RECORDS, Grid, coarse
-from withhold.audit.findings import SliceRead
+from withhold.audit.findings import AllRows, SliceRead
 from withhold.audit.handed_over import handed_over
+from withhold.certificate.claims import PlanClaim
 from withhold.records.dataset import Dataset
 from withhold.report.page import render
 
@@ -151,3 +154,62 @@ def test_the_limits_of_a_slice_do_not_leave() -> None:
     assert left.records == 40
     assert "0.7281" not in render(leaves) + leaves.json_bytes().decode()
     assert repr(43 / 540) not in leaves.json_bytes().decode()
+
+
+def test_no_share_and_no_number_of_labelled_rows_leaves() -> None:
+    """Whoever knows all other labels of the rows that left subtracts: the majority of these rows
+    gives the last label, and their number whether it has one."""
+    whole = certified_release()
+    name = next(iter(whole.suppressed))
+    said = "preserving 'city' lets anyone guess 'sex' right in 84.3 % (majority 50.9 %)"
+    told = whole.attributes[name].model_copy(update={"records": 6007})
+    whole = whole.model_copy(
+        update={
+            "attributes": {**whole.attributes, name: told},
+            "feasibility": replace(whole.feasibility, warnings=(said,), ceiling={"digit": 0.9637}),
+            "columns": (column("age", **{name: 0.5}),),
+            "settings": {**whole.settings, "used": {name: [18_017, 6003, 6007]}},
+        }
+    )
+    leaves = handed_over(whole)
+    assert leaves.feasibility.warnings == ()
+    assert leaves.feasibility.ceiling == {"digit": 0.96}
+    assert "used" not in leaves.settings
+    a = leaves.attributes[name]
+    counts = [a.records, *(c.tells[name].records for c in leaves.columns)]
+    assert a.all_rows is not None
+    assert all(number % RECORDS == 0 for number in (*counts, a.all_rows.records))
+    assert Grid.of(46) == Grid.of(40)
+    text = render(leaves) + leaves.json_bytes().decode()
+    assert "50.9" not in text
+    assert "6007" not in text
+    assert "6,007" not in text
+
+
+@pytest.mark.parametrize("n", [54, 230, 6000])
+@pytest.mark.parametrize("planned", [True, False])
+def test_steps_do_not_change_which_attacks_exceed_the_certificate(n: int, planned: bool) -> None:
+    """The floor of 54 test records is rounded by up to nine points, the certificate is not: an
+    attack that is no better than guessing must not look as if it beat the proof, nor the other
+    way round."""
+    rng = np.random.default_rng(n)
+    seen = set()
+    for _ in range(200):
+        bound = float(rng.uniform(0.3, 0.9))
+        floor = float(np.clip(bound + rng.choice([-0.3, -0.02, 0, 0, 0.02, 0.1]), 0.01, 1))
+        informed, every = (float(min(floor + d, 1)) for d in rng.choice([0, 0.05, 0.2, 0.4], 2))
+        plan = PlanClaim(one=bound, linked={}, unequal=0.0) if planned else None
+        one = found(
+            "suppress", informed=informed, original=0.99, classes=2, majority=floor, floor=floor,
+            ignorant=None, n=n, columns=tier(every, n=n),
+            all_rows=AllRows(**wide(every, floor, n=n), part="all"),
+            certificate=CertifiedRows(
+                checked=True, release=given(one=bound, floor=floor, plan=plan), verified=planned
+            ),
+        )  # fmt: skip
+        left = coarse(one)
+        assert left.contradicted is one.contradicted
+        assert left.beyond_codes(bound) == one.beyond_codes(bound)
+        assert (left.status, left.sure) == (one.status, one.sure)
+        seen.add((one.contradicted, one.beyond_codes(bound), one.status))
+    assert len(seen) > 3

@@ -7,7 +7,7 @@ import pytest
 
 from withhold.audit.plan_check import check_plan
 from withhold.audit.release_check import floor_of
-from withhold.certificate.claims import PlanClaim
+from withhold.certificate.claims import PersonClaim, PlanClaim
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
 
@@ -139,3 +139,69 @@ def test_more_rows_tell_no_less(linked):
     lie = claim_of(w, s, u).model_copy(update={"linked": linked})
     with pytest.raises(UserError, match="rows of its plan than for fewer, or nothing"):
         checked(lie, s, u, drawn, of)
+
+
+def drawn_by_people(seed, *, even=True):
+    """A world whose units draw once for 1 to 6 rows: the claim, the rows, and their people."""
+    s, u, w, drawn, of = a_world(seed, even=even, rows=(300, 1500))
+    rows = np.random.default_rng(seed).integers(1, 7, len(s))
+    unit = np.repeat(np.arange(len(s)), rows)
+    plan, floor = claim_of(w, s, u), 0.0
+    figures = {"unit_floor": floor, "unit": plan.one, "floor": floor, "all_rows": plan.one}
+    person = PersonClaim(column="id", people=len(s), draws=len(s), **figures)
+    plan = plan.model_copy(update={"person": person})
+    return plan, labelled("s", s[unit]), labelled("u", u[unit]), drawn[unit], of, unit
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_honest_plans_of_people_pass(seed):
+    plan, s, u, drawn, of, people = drawn_by_people(seed)
+    plan = plan.model_copy(update={"one": 0.99, "linked": dict.fromkeys(SIZES, 0.99)})
+    person = plan.person.model_copy(update={"unit": 0.99, "all_rows": 0.99})
+    plan = plan.model_copy(update={"person": person})
+    check_plan(plan, s, drawn, floor=0.0, of=of, told=[u], people=people)
+    check_plan(plan, s, drawn, floor=0.0, of=of, told=[u], people=None)
+    some = np.random.default_rng(seed).permutation(len(drawn))[: len(drawn) // 2]  # others stayed
+    check_plan(
+        plan, s.rows(some), drawn[some], floor=0.0, of=of, told=[u.rows(some)], people=people[some]
+    )
+
+
+def test_rows_as_draws_would_contradict_some_honest_plans_of_people():
+    """So people must be told apart: several rows of one draw vary more than rows that draw."""
+    refused = 0
+    for seed in range(20):
+        plan, s, u, drawn, of, _ = drawn_by_people(seed)
+        plan = plan.model_copy(update={"person": None})
+        try:
+            check_plan(plan, s, drawn, floor=0.0, of=of, told=[u])
+        except UserError:
+            refused += 1
+    assert refused > 3
+
+
+def test_several_codes_of_one_person_contradict_the_plan():
+    plan, s, u, drawn, of, people = drawn_by_people(3)
+    again = np.random.default_rng(0).integers(0, of, len(drawn))
+    with pytest.raises(UserError, match="rows of one person have different codes"):
+        check_plan(plan, s, again, floor=0.0, of=of, told=[u], people=people)
+
+
+def test_people_whose_codes_differ_between_classes_contradict_the_plan():
+    refused = 0
+    for seed in range(20):
+        plan, s, u, drawn, of, people = drawn_by_people(seed, even=False)
+        plan = plan.model_copy(update={"unequal": 0.0})
+        try:
+            check_plan(plan, s, drawn, floor=0.0, of=of, told=[u], people=people)
+        except UserError as error:
+            refused += "differ more between classes" in str(error)
+    assert refused > 5  # in some worlds the classes hardly differ
+
+
+@pytest.mark.parametrize("lie", [{"unit": 0.1}, {"all_rows": 0.1}, {"unit_floor": 1.0}])
+def test_less_for_all_rows_of_a_person_is_refused(lie):
+    plan, s, *_ = drawn_by_people(3)
+    plan = plan.model_copy(update={"person": plan.person.model_copy(update=lie)})
+    with pytest.raises(UserError, match="for all rows of a person"):
+        check_plan(plan, s, None, floor=0.0, of=0, told=None)

@@ -45,6 +45,12 @@ rows:
   - {label: original, method: identity}
   - {label: blur, method: blur, suppress: "hat,sleeves", paper_note: "55.2"}
   - {label: leace, method: leace, suppress: hat}
+  - label: spact
+    method: spact
+    suppress: "hat,sleeves"
+    config: {height: 16, width: 16, frames: 4, unet_width: 2, unet_depth: 1, epochs: 1,
+             reconstruction_epochs: 1, action_epochs: 1, branch_epochs: 1,
+             action_model: "r3d18:0.1", branch_model: "resnet18:0.125"}
 """
 
 
@@ -69,7 +75,7 @@ def test_a_recipe_from_start_to_end_and_again(
 
     result = run_recipe(recipe(), tmp_path, progress=Silent())
     rows = {r["label"]: r["seeds"][0] for r in json.loads(_text(tmp_path))["rows"]}
-    assert set(rows) == {"original", "blur", "leace"}
+    assert set(rows) == {"original", "blur", "leace", "spact"}
     assert rows["original"]["attack"] == rows["original"]["ignorant"]
     assert rows["original"]["distortion"] == 0 < rows["blur"]["distortion"]
     attackers = {"resnet18:0.125", "resnet18:0.125 from the raw model", "r3d18:0.25"}
@@ -83,7 +89,9 @@ def test_a_recipe_from_start_to_end_and_again(
     assert "one seed" in result.legend
     assert "<svg" in (tmp_path / "tradeoff.svg").read_text()
     with Image.open(tmp_path / "examples.png") as sheet:
-        assert sheet.height == 2 * 100 + 4  # the original and one release of clips
+        assert sheet.height == 3 * 100 + 4  # the original and two releases of clips
+    with Image.open(tmp_path / "attention.png") as sheet:
+        assert sheet.height == 4 * 100 + 4  # the original, both groups and the branch
     before = _text(tmp_path)
     monkeypatch.setattr(clip_releases, "figures", None)
     monkeypatch.setattr(clip_releases, "feature_figures", None)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from withhold.bench import elimination_exact, exact_releases, find_recipe, run_recipe
+from withhold.bench.elimination_exact import balanced_rounding
 from withhold.core.progress import Silent
 from withhold.records.dataset import Dataset
 
@@ -23,7 +24,23 @@ rows:
   - {label: hard, suppress: secret, config: {softness: 0.02}}
   - {label: soft, suppress: secret, config: {softness: 8}}
   - {label: held, suppress: secret, hold_back: 0.2, config: {softness: 0.02}}
+  - {label: rounded, suppress: secret, rounded: true, config: {softness: 8}}
 """
+
+
+def test_balanced_rounding_keeps_the_shares_of_every_class() -> None:
+    rng = np.random.default_rng(0)
+    w = rng.dirichlet(np.ones(7), 90).astype(np.float32)
+    s = rng.integers(-1, 3, 90)  # -1: no label, a class of its own
+    means = np.zeros((4, 7))
+    for _ in range(400):
+        drawn = balanced_rounding(w, s, rng)
+        for c in range(-1, 3):
+            count = np.bincount(drawn[s == c], minlength=7)
+            assert np.abs(count - w[s == c].sum(axis=0)).max() < 1 + 1e-4
+            means[c] += count / 400
+    for c in range(-1, 3):
+        np.testing.assert_allclose(means[c], w[s == c].sum(axis=0), atol=4.5 * 0.5 / 20)
 
 
 def test_soft_plans_weaken_elimination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,7 +53,7 @@ def test_soft_plans_weaken_elimination(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "made.yaml").write_text(TEXT)
     recipe, out = find_recipe(str(tmp_path / "made.yaml")), tmp_path / "out"
     result = run_recipe(recipe, out, progress=Silent())
-    hard, soft, held = result.rows
+    hard, soft, held, rounded = result.rows
     for row in result.rows:
         assert row.floor == pytest.approx(1 / 3)
         for share in ("0.1", "0.5", "0.9"):
@@ -49,6 +66,9 @@ def test_soft_plans_weaken_elimination(tmp_path: Path, monkeypatch: pytest.Monke
     # Rows that are held back may be the ones that a class lacks.
     assert max(held.audit) < min(hard.audit)
     assert max(held.measured["all-but-one"]) <= max(held.bound["all-but-one"]) < 0.8
+    # Equal counts in this very release: only a class with a row more than others stays in doubt.
+    assert min(rounded.audit) > 0.75 > max(soft.audit)
+    assert min(rounded.measured["0.5"]) > max(soft.measured["0.5"])
     header, lines = result.cells()
     assert {len(line) for line in lines} == {len(header)}
     assert " / " in lines[0][header.index("50 % known")]

@@ -67,6 +67,11 @@ BAD = {
     "empty": ("", SEX, "bad.csv is empty (0 bytes)"),
     "header only": ("sex,age\n", SEX, "bad.csv has no rows"),
     "one row": ("sex,age\nm,3\n", SEX, "bad.csv has 1 row, and a release needs at least 48"),
+    "few rows that leave": (
+        "sex,age\n" + 30 * "m,3\nf,4\n",
+        (*SEX, "--hold-back", "50%"),
+        "bad.csv has 60 rows, of which 30 leave with --hold-back, and a release needs at least 48",
+    ),
     "few rows": ("sex,age\n" + 23 * "m,3\nf,4\n", SEX, "a release needs at least 48"),
     "one class": (_every(sex="m"), SEX, "'sex' of bad.csv has one class only ('m')"),
     "no label": (_every(sex=""), SEX, "is null in every record"),
@@ -210,7 +215,7 @@ def _told(text: str, *options: str, cli: Run, monkeypatch: pytest.MonkeyPatch) -
     def stop(*_: object, **__: object) -> None:
         raise UserError("stopped before the work")
 
-    monkeypatch.setattr(fit, "candidate", stop)
+    monkeypatch.setattr(fit.Choice, "made", stop)
     Path("odd.csv").write_text(text)
     ran = cli("release", "odd.csv", "--suppress", "sex", *options, "-o", "out")
     assert ran.code == 2

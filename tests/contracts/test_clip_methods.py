@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from contracts.clip_method import ClipMethodContract
-from withhold.methods.clips import adversarial, meta, spact
+from withhold.methods.clips import adversarial, meta, noisy_features, spact
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +31,12 @@ class TestMeta(ClipMethodContract):
     method = "meta"
     module = meta.__name__
     config: ClassVar[dict[str, Any]] = READ
+
+
+class TestNoisyFeatures(ClipMethodContract):
+    method = "noisy-features"
+    module = noisy_features.__name__
+    config: ClassVar[dict[str, Any]] = SMALL
 
 
 class TestSpact(ClipMethodContract):

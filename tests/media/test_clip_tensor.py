@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from support import Recorder
 from withhold.core.errors import UserError
@@ -78,7 +80,50 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         clip_tensor(numbered(5), FrameSize(8, 32, 32))
 
 
+def test_many_clips_are_in_a_file_with_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = FrameSize(16, 256, 256)
+    data = numbered(*[20] * 20)
+    assert isinstance(data.media, Samples)
+    data.media.samples[3] = Clip(np.zeros((0, 8, 6, 3), np.uint8))  # is left out
+    _, whole = clip_tensor(data, size)
+    monkeypatch.setattr(module, "IN_MEMORY", 1000)
+    monkeypatch.setattr(module, "MOST_BYTES", 1000)  # of memory: a file may be larger
+    before = _own_memory()
+    kept, x = clip_tensor(data, size, folder=tmp_path)
+    assert _own_memory() - before < 20 * 2**20 < x.numel()
+    assert len(kept) == 19
+    assert torch.equal(x, whole)
+    assert list(tmp_path.iterdir()) == []  # nothing is left to remove, even after a kill
+
+
+def test_few_clips_are_in_memory_although_there_is_a_folder(tmp_path: Path) -> None:
+    _, x = clip_tensor(numbered(5), FrameSize(4, 8, 8), folder=tmp_path / "missing")
+    assert len(x) == 1
+
+
+def test_a_full_disk_is_reported_before_videos_are_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module, "IN_MEMORY", 1000)
+    monkeypatch.setattr(module.os, "posix_fallocate", full)
+    monkeypatch.setattr(module, "small_frames", None)
+    with pytest.raises(UserError, match=r"GiB of disk in .*, which has .*; free some space"):
+        clip_tensor(numbered(5), FrameSize(8, 32, 32), folder=tmp_path)
+
+
 def test_images_are_refused() -> None:
     data = Dataset.from_arrays(np.zeros((2, 4, 4, 3), np.uint8), {"a": ["x", "y"]})
     with pytest.raises(UserError, match="holds images, but the method learns from clips"):
         clip_tensor(data, FrameSize(4, 8, 8))
+
+
+def _own_memory() -> int:
+    """Bytes of memory that no file backs."""
+    status = Path("/proc/self/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("RssAnon"))
+    return int(line.split()[1]) * 1024

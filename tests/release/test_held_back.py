@@ -25,7 +25,7 @@ from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.release.held_back import STAYS, original_rows, release_places
-from withhold.release.released_dataset import ReleasedDataset, release_dataset
+from withhold.release.released_dataset import ReleasedDataset, release_dataset, released_rows
 from withhold.release.stream import release_features
 from withhold.release.wishes import Wishes
 
@@ -133,6 +133,21 @@ def test_figures_are_of_all_rows(frame: pa.Table, bundle: Bundle) -> None:
     assert held.known[ALL_BUT_ONE] < whole.known[ALL_BUT_ONE] == 1
 
 
+def test_rows_of_a_class_of_which_few_leave_are_not_hidden_among_others() -> None:
+    """Whoever is shown 20 rows of one class knows that they are not of a class of 20 rows of which
+    some were held back, whatever the codes say."""
+    rng = np.random.default_rng(0)
+    s = rng.permutation(np.repeat([0, 1], [40, 20]))
+    x = rng.normal(size=(60, 3)).astype(np.float32)
+    data = Dataset.from_arrays(x, {"sex": np.array(["a", "b"])[s]})
+    config = {"codes": 2, "scores": "metric"}
+    claim = claim_of(wh.release(data, suppress="sex", config=config, hold_back=0.2))
+    left = rng.multivariate_hypergeometric([40, 20], 48, size=20_000)
+    able = left * (left >= 20)
+    assert claim.plan is not None
+    assert min(claim.linked["20"], claim.plan.linked["20"]) >= able[:, 0].sum() / able.sum()
+
+
 # --- the whole way ----------------------------------------------------
 
 
@@ -177,13 +192,59 @@ def test_an_audit_takes_the_figures_of_a_signed_certificate_alone(tmp_path: Path
     assert known[None] == 1
 
 
-def test_a_certificate_with_labels_of_others_is_refused() -> None:
+@pytest.mark.parametrize("stated", [0, 1, 119, 121, 10**6])
+def test_a_certificate_with_another_number_of_rows_held_back_is_refused(stated: int) -> None:
+    """With a million rows held back, the rows that left could contradict no figure."""
     data, made = _released()
-    assert made.certificate is not None
-    wrong = made.certificate.release.model_copy(update={"held_back": 1})
-    lie = made.certificate.model_copy(update={"release": wrong})
+    lie = _with_held_back(made, stated)
     with pytest.raises(UserError, match="held back"):
         wh.audit(data, made, suppress="sex", certificate=lie, quick=True)
+    left = np.sort(made.original_rows)  # the original as someone has it who knows who left
+    places = np.searchsorted(left, made.original_rows)
+    if stated > len(made):
+        with pytest.raises(UserError, match="held back"):
+            wh.audit(
+                data.rows(left),
+                released_rows(made, places),
+                suppress="sex",
+                certificate=lie,
+                quick=True,
+            )
+
+
+def test_the_certificate_says_what_rows_held_back_do_not_protect_from() -> None:
+    """Of a person with several rows, and where a kept column shows who is missing."""
+    rng = np.random.default_rng(3)
+    s = rng.integers(0, 2, 50).repeat(4)
+    labels = {
+        "sex": np.array(["a", "b"])[s],
+        "who": np.arange(50).repeat(4).astype(str),
+        "id": np.arange(200).astype(str),
+    }
+    data = Dataset.from_arrays(rng.normal(size=(200, 2)).astype(np.float32), labels, group="who")
+    fitted = fit_bundle(
+        data,
+        Roles.of("sex"),
+        method="exact",
+        config={"codes": 2, "scores": "metric"},
+        key=key_of(1),
+    )
+    notes = {
+        wishes: " ".join(made.certificate.notes)
+        for wishes in (Wishes(hold_back=0.1), Wishes(hold_back=0.1, keep=("id",)), Wishes())
+        if (made := release_dataset(fitted, data, wishes)).certificate is not None
+    }
+    several, kept, whole = notes.values()
+    assert "a person with several rows" in several
+    assert "shows who was held back" not in several
+    assert "id, kept by name, shows who was held back" in kept
+    assert "held back" not in whole
+
+
+def _with_held_back(made: ReleasedDataset, number: int) -> ReleaseCertificate:
+    assert made.certificate is not None
+    wrong = made.certificate.release.model_copy(update={"held_back": number})
+    return made.certificate.model_copy(update={"release": wrong})
 
 
 def _released() -> tuple[Dataset, ReleasedDataset]:
@@ -200,3 +261,18 @@ def _released() -> tuple[Dataset, ReleasedDataset]:
         hold_back=0.2,
     )
     return data, made
+
+
+def test_rows_of_people_who_draw_are_not_held_back() -> None:
+    """Nothing is proved of a person of whom some rows leave."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(120), 2)
+    table = {"sex": np.array(["f", "m"])[person % 2], "person": [f"p{i}" for i in person]}
+    data = Dataset.from_arrays(
+        rng.standard_normal((240, 4)).astype(np.float32), table, group="person"
+    )
+    config = {"codes": 4, "scores": "metric", "per": "person"}
+    bundle = fit_bundle(data, Roles.of("sex"), method="exact", config=config, key=key_of(3))
+    assert len(release_dataset(bundle, data, Wishes())) == 240
+    with pytest.raises(UserError, match="leave out --hold-back or per=person"):
+        release_dataset(bundle, data, SOME)

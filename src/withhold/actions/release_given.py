@@ -193,10 +193,12 @@ def _check_size(request: GivenRequest, reading: DataOptions) -> None:
     if request.data.stat().st_size > _SMALL:  # opening a large file again takes time
         return
     rows = open_source(request.data, delimiter=reading.delimiter).num_rows
-    if rows < _FEWEST:
+    leave = rows - round(request.wishes.hold_back * rows)
+    if leave < _FEWEST:
+        stay = f", of which {leave} leave with --hold-back" if leave < rows else ""
         raise UserError(
-            f"{request.data.name} has {rows} row{'' if rows == 1 else 's'}, and a release needs at"
-            f" least {_FEWEST}: a fifth of them test the attackers"
+            f"{request.data.name} has {rows} row{'' if rows == 1 else 's'}{stay}, and a release"
+            f" needs at least {_FEWEST}: a fifth of them test the attackers"
         )
 
 

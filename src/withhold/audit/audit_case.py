@@ -66,8 +66,9 @@ class AuditCase:
         match = partial(pair, original, by=pairing.id, same_order=pairing.same_order)
         matched = None if release is None else match(release)
         if matched is not None and len(original) < whole:
-            lost = f"{whole - len(original):,} of {whole:,} records were held back, by its list"
-            matched = replace(matched, notes=(*matched.notes, lost))
+            stay = whole - len(original)
+            said = f"{stay:,} of {whole:,} records were held back, by its list"
+            matched = replace(matched, notes=(*matched.notes, said), held_back=stay)
         draws = tuple(match(other) for other in again)
         split = Split.of(original, effort.seed)
         limits, seed = effort.limits, effort.seed

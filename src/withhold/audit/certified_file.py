@@ -7,6 +7,7 @@ from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.errors import UserError, listing
 from withhold.core.safe_read import file_sha256
 from withhold.records.tables import RECORD
+from withhold.release.wishes import MOST_HELD_BACK
 
 
 def same_file(certificate: ReleaseCertificate, matched: PairedRelease) -> bool:
@@ -18,6 +19,7 @@ def same_file(certificate: ReleaseCertificate, matched: PairedRelease) -> bool:
             f" {certificate.release.records:,} rows, and {matched.released.name} has"
             f" {len(matched.released):,}"
         )
+    _same_held_back(certificate, matched)
     released = matched.released
     columns = [n for n in released.schema.names if n != RECORD]
     if released.tabular and released.encoder is not None:  # columns that became features
@@ -43,3 +45,22 @@ def same_file(certificate: ReleaseCertificate, matched: PairedRelease) -> bool:
             f" {path.name} has {found[:16]}…"
         )
     return True
+
+
+def _same_held_back(certificate: ReleaseCertificate, matched: PairedRelease) -> None:
+    """Refuse a number of rows held back that is not that of the list, or that nobody can ask for.
+
+    The more rows were held back, the less the rows that left can contradict.
+    """
+    stated, found = certificate.release.held_back, matched.held_back
+    if found and stated != found:
+        raise UserError(
+            f"the certificate belongs to another release: it says that {stated:,} rows were held"
+            f" back, and the list of rows of {matched.released.name} lacks {found:,}"
+        )
+    most = MOST_HELD_BACK * (stated + certificate.release.records)
+    if stated > most + 1:
+        raise UserError(
+            f"the certificate was changed: it says that {stated:,} rows were held back, and a"
+            f" release of {certificate.release.records:,} rows cannot have so many"
+        )

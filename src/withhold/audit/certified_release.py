@@ -34,7 +34,7 @@ from withhold.audit.release_check import (
     not_below_majority,
 )
 from withhold.audit.split import Split
-from withhold.certificate.claim_wording import PLAN_ASSUMPTIONS
+from withhold.certificate.claim_wording import plan_assumptions
 from withhold.certificate.claims import CertifiedData, ReleaseClaim
 from withhold.certificate.release_file import ASSUMPTIONS, AttributeClaims, ReleaseCertificate
 from withhold.certificate.targets import single
@@ -92,7 +92,7 @@ def prove_release(
             codes,
             split,
             told=told if len(told) == len(certificate.preserve) else None,
-            people=matched.original.group_codes,
+            people=_people(matched.original, certificate.attributes[name].release),
             vectors=vectors,
             verified=key is not None,
             of_this_file=of_this_file,
@@ -222,6 +222,12 @@ def _checked(
     return one, said
 
 
+def _people(original: Dataset, claim: ReleaseClaim | None) -> Codes | None:
+    """The person of each row, unless the people who drew are those of another column."""
+    person = None if claim is None or claim.plan is None else claim.plan.person
+    return None if person and person.column != original.group else original.group_codes
+
+
 def _plan_beside(
     claim: ReleaseClaim, question: Question, target: Attribute, preserve: Sequence[str]
 ) -> tuple[ReleaseClaim, list[str]]:
@@ -265,7 +271,7 @@ def _source(
             for n, c in certificate.attributes.items()
             if "," in n and c.later is None and c.release is not None
         }
-    plans = any(c.release is not None and c.release.plan for c in certificate.attributes.values())
+    plans = [c.release.plan for c in certificate.attributes.values() if c.release is not None]
     # Anyone can edit an unsigned file, so state our own assumptions instead of its text.
     assumptions = certificate.assumptions if verified else ASSUMPTIONS
     if all(c.later is None for c in certificate.attributes.values()):
@@ -287,6 +293,6 @@ def _source(
         of_this_file=of_this_file,
         signature="verified" if verified else "unsigned",
         others=together | others,
-        assumptions=(*(PLAN_ASSUMPTIONS if plans else ()), *assumptions),
+        assumptions=(*plan_assumptions(plans), *assumptions),
         notes=certificate.notes,
     )

@@ -36,7 +36,7 @@ class Grid:
     @classmethod
     def of(cls, records: int) -> Grid:
         """The grid for figures of so many test records."""
-        return cls(min(max(LEAST, RECORDS / max(records, 1)), 0.25))
+        return cls(min(max(LEAST, RECORDS / tens(records)), 0.25))
 
     def near(self, share: float) -> float:
         """The nearest one."""
@@ -54,11 +54,18 @@ class Grid:
         return round(min(max(number * self.step, -1.0), 1.0), 6)
 
 
+def tens(records: int) -> int:
+    """A number of labelled records in tens: all digits tell whether the last one has a label."""
+    return RECORDS * max(records // RECORDS, 1)
+
+
 def coarse(a: AttributeEvidence) -> AttributeEvidence:
     """The evidence on an attribute as it may leave. Its notes do not: they name rare values."""
     grid = Grid.of(a.records)
-    least, majority = grid.near(a.floor), grid.near(a.majority)
+    bound = 1.0 if a.certificate is None else a.certificate.at_most
+    least, majority = _guess(a.floor, grid, bound), grid.near(a.majority)
     update = {
+        "records": tens(a.records),
         "majority": majority,
         "floor": least,
         "entropy_bits": round(a.entropy_bits, 1),
@@ -84,9 +91,42 @@ def coarse(a: AttributeEvidence) -> AttributeEvidence:
     for name in ("all_rows", "column", "subgroup"):
         wider = getattr(a, name)
         if wider is not None:
-            update[name] = coarse_wider(wider, grid)
-    made = a.model_copy(update=update)
+            update[name] = coarse_wider(wider, grid, bound)
+    made = _beside_bound(a.model_copy(update=update), a, grid)
     return made if made.destroyed is a.destroyed else _as_lost(made, grid, lost=a.destroyed)
+
+
+def _guess(floor: float, grid: Grid, bound: float) -> float:
+    """A floor in steps, on the same side of the certified bound."""
+    near = grid.near(floor)
+    if floor < bound <= near:
+        return grid.down(floor)
+    return grid.up(floor) if near <= bound < floor else near
+
+
+def _beside_bound(made: AttributeEvidence, a: AttributeEvidence, grid: Grid) -> AttributeEvidence:
+    """The same evidence, in which the same attacks surely read more than the certificate states.
+
+    Their figures move up to the next step above the bound, the limits of all others down to it.
+    """
+    if a.certificate is None or a.certificate.at_most >= 1:
+        return made
+    bound, update = a.certificate.at_most, {}
+    for name in ("informed", "ignorant", "column", "columns", "all_rows"):
+        before, after = getattr(a, name), getattr(made, name)
+        if after is None:
+            continue
+        single = name in ("informed", "ignorant")
+        if a.contradicted and before is a.best if single else before.least > bound:
+            above = max(after.accuracy, min(grid.up(bound) + grid.step, 1.0))
+            low = max(after.ci[0], (bound + above) / 2)
+            limit = above if before.least > a.floor_of(name) else after.least
+            changed = {"accuracy": above, "least": limit, "ci": (low, max(after.ci[1], above))}
+        else:
+            ci = (min(after.ci[0], bound), after.ci[1])
+            changed = {"least": min(after.least, bound), "ci": ci}
+        update[name] = after.model_copy(update=changed)
+    return made.model_copy(update=update)
 
 
 def _as_lost(made: AttributeEvidence, grid: Grid, *, lost: bool) -> AttributeEvidence:
@@ -108,10 +148,10 @@ def _as_lost(made: AttributeEvidence, grid: Grid, *, lost: bool) -> AttributeEvi
     )
 
 
-def coarse_wider(found: Wider, grid: Grid) -> Wider:
-    """What was read from other records or columns, with the same conclusion."""
-    made = _coarse(found, grid, grid.near(found.floor), sure=found.sure)
-    update: dict[str, object] = {}
+def coarse_wider(found: Wider, grid: Grid, bound: float = 1.0) -> Wider:
+    """What was read from other records or columns, with the same conclusion; bound: certified."""
+    made = _coarse(found, grid, _guess(found.floor, grid, bound), sure=found.sure)
+    update: dict[str, object] = {"records": tens(found.records)}
     if isinstance(made, ColumnRead):
         update["bits"] = round(made.bits, 1)
     if isinstance(made, SliceRead):  # its limits were learned from the labels
@@ -128,6 +168,7 @@ def with_original(found: WithOriginal, grid: Grid) -> WithOriginal:
     made = _coarse(found, grid, grid.near(found.floor), sure=found.sure)
     return made.model_copy(
         update={
+            "records": tens(found.records),
             "alone": grid.near(found.alone),
             "gain": grid.near(found.gain),
             "gain_ci": (grid.down(found.gain_ci[0]), grid.up(found.gain_ci[1])),

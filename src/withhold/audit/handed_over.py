@@ -5,7 +5,9 @@ for values that few people have, notes that name such values, and the hash of th
 which anyone who knows all of it but one label could try that label. The largest distance between a
 record and its release shows whose row that is. The bits that two columns of the original share are
 a hash too: someone who knows the originals and most labels computes them for every guess of the
-others. Even two digits of them gave away 20 of 22 unknown labels of 400. None of these leaves.
+others. Even two digits of them gave away 20 of 22 unknown labels of 400. Warnings about roles state
+shares of the rows that leave: whoever knows all other labels of these subtracts. So they do with
+the number of labelled rows. None of these leaves.
 
 Figures of attributes are such a hash too, so they leave in steps (`coarse_figures`). Those of other
 attributes than the suppressed ones as well: the test part is stratified by the suppressed labels,
@@ -29,15 +31,17 @@ E = TypeVar("E", bound=Evidence)
 
 def handed_over(evidence: E) -> E:
     """The same findings without facts about single records of the original."""
-    steps = {name: Grid.of(a.records) for name, a in evidence.suppressed.items()}
+    steps = {name: Grid.of(a.records) for name, a in evidence.attributes.items()}
+    coarsest = max(steps.values(), key=lambda grid: grid.step, default=Grid(LEAST))
     original = evidence.original.model_copy(update={"sha256": ""})
     possible = replace(
         evidence.feasibility,
         entropy={},
         pairs=(),
         majority={},
-        floor={n: steps.get(n, Grid(LEAST)).near(f) for n, f in evidence.feasibility.floor.items()},
-        ceiling={name: round(c, 2) for name, c in evidence.feasibility.ceiling.items()},
+        warnings=(),
+        floor={n: coarsest.near(f) for n, f in evidence.feasibility.floor.items()},
+        ceiling={n: coarsest.near(c) for n, c in evidence.feasibility.ceiling.items()},
     )
     return evidence.model_copy(
         update={
@@ -47,6 +51,7 @@ def handed_over(evidence: E) -> E:
             "distortion": None if evidence.distortion is None else _moved(evidence.distortion),
             "feasibility": possible,
             "columns": tuple(_column(c, steps) for c in evidence.columns),
+            "settings": {n: v for n, v in evidence.settings.items() if n != "used"},
             "notes": (*evidence.notes, *_notes(evidence)),
             "gate": None if evidence.gate is None else _gate(evidence.gate),
         }

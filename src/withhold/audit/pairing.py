@@ -39,6 +39,7 @@ class PairedRelease:
     place: npt.NDArray[np.int64]  # (n,): the row of each record in `released`
     doubtful: bool = False  # whether nobody vouches for the pairing, and no distance supports it
     exchanged: bool = False  # whether records equal the originals of others
+    held_back: int = 0  # records of the original that the list of rows does not name
 
     def on(self, kept: npt.NDArray[np.int64], original: Dataset) -> PairedRelease:
         """The same pairing for the rows `kept`; `original` has only these rows already."""

@@ -3,7 +3,8 @@
 The plan is not in the release, so its figures cannot be counted again. But every row drew its code
 by itself, so the counts c_suj of class s, preserved value u and code j lie near their means M_suj.
 Figures that the drawn counts contradict are refused: each test below refuses an honest certificate
-with a probability of about one in a million.
+with a probability of about one in a million. Where people drew one code for several rows, these
+tests are made on one row for each draw.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from scipy.special import chdtrc, chdtri, gammaln
 
 from withhold.audit.recount import Codes
-from withhold.certificate.claims import PlanClaim
+from withhold.certificate.claims import PersonClaim, PlanClaim
 from withhold.certificate.linked_bound import SIZES
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
@@ -38,11 +39,13 @@ def check_plan(
     floor: float,
     of: int,
     told: Sequence[Attribute] | None,
+    people: Codes | None = None,
 ) -> None:
     """Raise `UserError` if the labels or the drawn codes contradict the figures of the plan.
 
     codes: (n,), or None where the rows are not codes. floor: the best guess from `told`, the labels
     that the certificate counts as known; None if they are not all here. of: the number of codes.
+    people: (n,), the person of each row, if it is known.
     """
     name = attribute.name
     if plan.one < floor - _SUMS:
@@ -58,6 +61,9 @@ def check_plan(
                 f" than for fewer, or nothing{_AGAIN}"
             )
         before = plan.linked[size]
+    if plan.person is not None:
+        _check_people(plan, plan.person, attribute, codes, of=of, told=told, people=people)
+        return
     if codes is None:
         return
     whole = _tables(attribute, codes, (), of)[0]
@@ -66,11 +72,57 @@ def check_plan(
     if told is not None:
         wrong = wrong or _above_floor(tables, plan.one) or _unequal(tables, plan.unequal)
     if wrong:
+        raise _contradicted(plan, name)
+
+
+def _check_people(
+    plan: PlanClaim,
+    person: PersonClaim,
+    attribute: Attribute,
+    codes: Codes | None,
+    *,
+    of: int,
+    told: Sequence[Attribute] | None,
+    people: Codes | None,
+) -> None:
+    """The same where people drew: more draws than stated, or draws that differ between classes.
+
+    Rows of one person, class and value share a draw. If several attributes are suppressed, a person
+    may draw several codes for rows of one class of one of them; then draws are not compared.
+    """
+    figures = (plan.one, person.unit, person.all_rows or 1.0)
+    floors = (0.0, person.unit_floor, person.floor or 0.0)
+    less = any(f < b - _SUMS for f, b in zip(figures, floors, strict=True))
+    if less or list(figures) != sorted(figures):
         raise UserError(
-            f"the certificate of this release says {100 * plan.one:.2f} % of '{name}' for its plan,"
-            f" but the rows contradict it: their codes differ more between classes than by"
-            f" chance{_AGAIN}"
+            f"the certificate of this release says less of '{attribute.name}' for all rows of a"
+            f" person than for fewer, or than for none{_AGAIN}"
         )
+    if codes is None or people is None or told is None:
+        return
+    known = np.flatnonzero(attribute.codes >= 0)
+    unit = np.column_stack([people, attribute.codes, *(a.codes for a in told)])[known]
+    first = np.unique(unit, axis=0, return_index=True)[1]
+    drawn = len(np.unique(np.column_stack([unit, codes[known]]), axis=0))
+    if drawn > person.draws:
+        raise UserError(
+            f"the certificate of this release says that people drew {person.draws:,} codes, but"
+            f" rows of one person have different codes: there are {drawn:,} draws{_AGAIN}"
+        )
+    if drawn > len(first):
+        return
+    some = known[first]
+    tables = _tables(attribute.rows(some), codes[some], [a.rows(some) for a in told], of)
+    if _unequal(tables, plan.unequal):
+        raise _contradicted(plan, attribute.name)
+
+
+def _contradicted(plan: PlanClaim, name: str) -> UserError:
+    return UserError(
+        f"the certificate of this release says {100 * plan.one:.2f} % of '{name}' for its plan,"
+        f" but the rows contradict it: their codes differ more between classes than by"
+        f" chance{_AGAIN}"
+    )
 
 
 def _tables(attribute: Attribute, codes: Codes, told: Sequence[Attribute], of: int) -> list[Counts]:

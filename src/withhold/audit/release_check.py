@@ -75,7 +75,9 @@ def checked_claim(
         codes=vectors,
     )
     if held_back:
-        return _claim_of_all(claim, again, attribute, codes, told, held_back, of, verified=verified)
+        return _claim_of_all(
+            claim, again, attribute, codes, told, held_back, of, people=people, verified=verified
+        )
     _equal(name, claim, again)
     if told is not None:
         exact = _with_preserved(attribute, codes, told)
@@ -88,7 +90,7 @@ def checked_claim(
     _not_less(name, "from one row", claim.one, again.one, _ROUNDING)
     if claim.plan is not None:
         least = floor_of(attribute, told or ())
-        check_plan(claim.plan, attribute, codes, floor=least, of=of, told=told)
+        check_plan(claim.plan, attribute, codes, floor=least, of=of, told=told, people=people)
     chance = max(_MONTE_CARLO, 1 / sqrt(max(again.records, 1)))
     for what, stated, found in (
         ("linked", claim.linked, again.linked),
@@ -129,6 +131,7 @@ def _claim_of_all(
     held_back: int,
     of: int,
     *,
+    people: Codes | None,
     verified: bool,
 ) -> tuple[ReleaseClaim, list[str]]:
     """The claim about all rows, of which only those that left can be counted `again`.
@@ -148,7 +151,7 @@ def _claim_of_all(
                 " to these rows; give the original as it was released, in its order"
             )
     if claim.plan is not None:
-        check_plan(claim.plan, attribute, codes, floor=least, of=of, told=told)
+        check_plan(claim.plan, attribute, codes, floor=least, of=of, told=told, people=people)
     if verified:
         return claim.model_copy(update={"measured": again.measured}), []
     said = (

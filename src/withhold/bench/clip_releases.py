@@ -19,8 +19,10 @@ import numpy as np
 from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers.pixel_cnn import PixelPrediction
 from withhold.audit.pool import run_all, work
+from withhold.bench.clip_attention import draw_attention
 from withhold.bench.clip_features import feature_figures
 from withhold.bench.clip_figures import ClipFigures, figures, guessing, learn, of_originals, read
+from withhold.bench.clip_pictures import EXAMPLES, draw_pictures, some_frames
 from withhold.bench.clip_readers import target_model
 from withhold.bench.clip_result import ClipResult, ClipRow, draw_clip_tradeoff
 from withhold.bench.clip_set import ClipSet, PixelArray, Target, planes
@@ -33,13 +35,12 @@ from withhold.core.atomic import write_bytes
 from withhold.core.errors import UserError
 from withhold.core.progress import Progress, Silent
 from withhold.datasets.media_sets import public_media
-from withhold.media.contact_sheet import contact_sheet
-from withhold.methods import Journal, method_names
+from withhold.methods import Journal, method_names, read_config
+from withhold.methods.clips.spact.config import SpactConfig
 from withhold.records.roles import Roles
 from withhold.records.samples import Clip
 
 OURS, PRIVATE = "clips", "private"  # the sets that targets are in
-_EXAMPLES = 4  # clips on the sheet, two frames each
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,8 @@ def run_clips(recipe: Recipe, output: Path, *, progress: Progress) -> ClipResult
     labels = {n: len(t.truth.classes) if t.truth.multilabel else 0 for n, t in case.targets.items()}
     result = ClipResult(recipe, rows, guess, labels)
     write_bytes(output / result.figure, draw_clip_tradeoff(result).encode())
-    write_bytes(output / "examples.png", _examples(recipe, case, output, how.seeds[0]))
+    test = case.targets[how.action].rows("test")
+    draw_pictures(recipe, some_frames(case.sets[OURS].clips, test), output)
     return result.write(output)
 
 
@@ -214,12 +216,24 @@ def _measured(task: _Task) -> ClipFigures:
                     for name, t in case.targets.items()
                 }
             )
-        modifier, seconds = _fitted(recipe, row, case, seed, folder)
+        roles = Roles.of(row.suppress or recipe.suppress, row.preserve or recipe.clips.action)
+        modifier, seconds = _fitted(recipe, row, case, roles, seed, folder)
         released = {name: _released(modifier, s.clips) for name, s in case.sets.items()}
         before, after = case.sets[OURS].clips, released[OURS]
         test = case.targets[recipe.clips.action].rows("test")
         folder.mkdir(parents=True, exist_ok=True)
-        write_bytes(folder / "examples.rgb", _shown(after, test).tobytes())
+        write_bytes(folder / EXAMPLES, some_frames(after, test).tobytes())
+        config = read_config(method, row_config(recipe, row))
+        if isinstance(config, SpactConfig):
+            draw_attention(
+                folder,
+                some_frames(before, test),
+                {name: of for name, of in raw.items() if name != recipe.clips.action},
+                data=case.fit.dataset(),
+                roles=roles,
+                config=config,
+                seed=seed,
+            )
         moved = before[test].astype(np.float32) - after[test]
         return figures(
             released,
@@ -236,10 +250,9 @@ def _measured(task: _Task) -> ClipFigures:
 
 
 def _fitted(
-    recipe: Recipe, row: RecipeRow, case: ClipCase, seed: int, folder: Path
+    recipe: Recipe, row: RecipeRow, case: ClipCase, roles: Roles, seed: int, folder: Path
 ) -> tuple[Any, float]:
     """The frozen modifier of a row, and the seconds of its fit. A killed fit resumes."""
-    roles = Roles.of(row.suppress or recipe.suppress, row.preserve or recipe.clips.action)
     started = time.perf_counter()
     bundle = fit_bundle(
         case.fit.dataset(),
@@ -258,24 +271,3 @@ def _released(modifier: Any, clips: PixelArray) -> PixelArray:
     """The released clips, in the order of the originals."""
     made = modifier.transform([Clip(clip) for clip in clips])
     return np.stack([clip.frames for clip in made])
-
-
-def _shown(clips: PixelArray, test: Any) -> PixelArray:
-    """Two frames of some clips of the test part, (2 * _EXAMPLES, h, w, 3)."""
-    spread = test[np.linspace(0, len(test) - 1, min(_EXAMPLES, len(test))).astype(int)]
-    t = clips.shape[1]
-    some = clips[spread][:, [t // 4, t // 2]]
-    return np.ascontiguousarray(some.reshape(-1, *clips.shape[2:]))
-
-
-def _examples(recipe: Recipe, case: ClipCase, output: Path, seed: int) -> bytes:
-    """The same frames of test clips, original and released by every row."""
-    test = case.targets[recipe.clips.action].rows("test")
-    shown = _shown(case.sets[OURS].clips, test)
-    rows = {"original": list(shown)}
-    for row in recipe.rows:
-        saved = row_folder(folder_of(output, seed), row.label) / "examples.rgb"
-        if saved.exists():
-            pixels = np.frombuffer(saved.read_bytes(), np.uint8).reshape(shown.shape)
-            rows[row.label] = list(pixels)
-    return contact_sheet(rows)

@@ -4,6 +4,11 @@ Every row of a recipe is a number of codes and a softness. A record with a code 
 knows the labels of a share of the other rows: the certificate bounds this for attackers who also
 know the table of classes by codes, and measures attacks that do not. The codes are drawn as a
 release draws them; of a table, rows are made from codes, so its attackers are given the codes.
+
+A row that is `rounded` shows why rows draw by themselves. Balanced rounding gives class s the code
+j in floor or ceil of M_sj = sum of W(j | i) over its rows, and no other number. Classes then agree
+as nearly as whole rows can, in this very release and not only on average. But then the table of
+classes by codes is known to everyone who knows the shares, and elimination reads it.
 """
 
 from __future__ import annotations
@@ -63,7 +68,8 @@ class EliminationExactResult(RecipeResult):
             " subtraction, unless rows were held back at random; then the attacker does not know"
             " which. The attack does not know that: the certificate's own. audit: the attack"
             " of the audit, with all other labels known, at the best of its groups of codes, chosen"
-            " with hindsight."
+            " with hindsight. Balanced rounding: each class gets each code as often as its share"
+            " says, up to one row; the attacker then knows the table up to one row."
         )
 
     def cells(self) -> Cells:
@@ -114,6 +120,9 @@ def _row(
         made = bundle.modifier
         assert isinstance(made, ExactModifier)
         drawn = made.draw(features.x, labels)
+        if row.rounded:
+            plan = made.probabilities(features.x, labels)
+            drawn = balanced_rounding(plan, secret.codes, np.random.default_rng([seed, 0xBA]))
         used, place = np.unique(drawn, return_inverse=True)
         leaves = _leaving(len(features), row.hold_back, seed)
         whole = contingency(secret.codes, place.reshape(-1)).astype(np.float64)
@@ -134,6 +143,24 @@ def _row(
         {s: tuple(v) for s, v in measured.items()},
         tuple(audit),
     )
+
+
+def balanced_rounding(w: FloatArray, s: IntArray, rng: np.random.Generator) -> IntArray:
+    """Codes (n,) of which each class s (n,) has floor or ceil of the sum of its plan w (n, N).
+
+    The numbers are rounded systematically: with C_j the sum of the first j shares and one uniform u
+    for a class, code j gets floor(C_j + u) - floor(C_j-1 + u) rows. Which row of a class gets which
+    code is drawn at random: elimination reads the table of classes by codes alone.
+    """
+    drawn = np.empty(len(w), np.int64)
+    for c in np.unique(s):
+        rows = rng.permutation(np.flatnonzero(s == c))
+        share = w[rows].sum(axis=0, dtype=np.float64)
+        # Up to the rounding of float32, whole shares stay whole and all rows get a code.
+        total = np.round(np.cumsum(share) * (len(rows) / share.sum()), 6)
+        number = np.diff(np.floor(total + rng.random()), prepend=0.0).astype(np.int64)
+        drawn[rows] = np.repeat(np.arange(w.shape[1]), number)[: len(rows)]
+    return drawn
 
 
 def _leaving(n: int, hold_back: float, seed: int) -> IntArray:

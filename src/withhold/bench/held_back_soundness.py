@@ -36,14 +36,14 @@ def held_back_claims(
         return
     u, m = preserved(world), len(held)
     rates = _of_plan(plan, np.searchsorted(plan.symbols, drawn), m, rng)
-    yield by_attack("plan: one record, rows held back", claim.plan.one, rates)
+    yield by_attack("plan: one record, rows held back", claim.plan.one, rates, records=m)
     # The same rows drew the same codes in both releases.
     code = np.empty(len(whole), np.int64)
     code[whole.original_rows] = np.unique(whole.x, axis=0, return_inverse=True)[1].reshape(-1)
     column = code * (int(u.max()) + 1) + u
     rates = np.array([eliminated(plan.s, column, m, rng) for _ in range(SETS)])
     stated = claim.known[ALL_BUT_ONE]
-    yield by_attack("given: all other labels known, rows held back", stated, rates)
+    yield by_attack("given: all other labels known, rows held back", stated, rates, records=m)
 
 
 def _of_plan(plan: ShownPlan, shown: IntArray, m: int, rng: np.random.Generator) -> FloatArray:

@@ -47,7 +47,7 @@ def judge_plan(kind: str, rng: np.random.Generator) -> list[Judged]:
     s, said = plan.s, claim.plan
     found = [
         exactly("plan: one record", said.one, best_of_one(plan.w, s)),
-        by_attack("plan: one record, redrawn", said.one, learned_rates(drawn, s)),
+        by_attack("plan: one record, redrawn", said.one, learned_rates(drawn, s), records=len(s)),
     ]
     for r in SIZES:
         truth = best_of(plan.w, s, r)
@@ -57,7 +57,7 @@ def judge_plan(kind: str, rng: np.random.Generator) -> list[Judged]:
     if np.bincount(s).min() >= _LINKED and plan.w.shape[1] <= _MOST_SYMBOLS:
         named = f"plan: {_LINKED} records of one class, redrawn"
         rates = _linked_rates(plan, drawn, rng)
-        found.append(by_attack(named, said.linked[str(_LINKED)], rates))
+        found.append(by_attack(named, said.linked[str(_LINKED)], rates, records=_SAMPLES))
     code = np.unique(released.x, axis=0, return_inverse=True)[1].reshape(-1)
     order, u = released.original_rows, preserved(world)
     table = contingency(s[order], code * (int(u.max()) + 1) + u[order])

@@ -32,6 +32,11 @@ class RecipeRow(BaseModel):
     config: dict[str, Any] = Field(default_factory=dict)
     tool: str = Field("", description="of `kind: table-rivals`: what releases the table")
     hold_back: float = Field(0.0, ge=0, le=0.5, description="share of the rows that stay")
+    rounded: bool = Field(
+        False,
+        description="of `kind: elimination-exact`: each class gets each code as often as its share"
+        " says, up to one row, in place of separate draws; a comparison, offered to nobody",
+    )
     draws: int = Field(1, ge=1, description="releases of the same records, for the tier repeated")
     folder: str = Field(
         "", description="images that another system anonymised, of `kind: media`; may use $NAMES"

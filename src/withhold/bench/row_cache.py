@@ -38,7 +38,8 @@ def recipe_key(recipe: Recipe, row: RecipeRow, *facts: Any) -> str:
         apart["tags"] = True
     clips: Any = {"seeds"} if recipe.kind == "clips" else True
     shared = recipe.model_dump(mode="json", exclude={**apart, "pixels": {"seeds"}, "clips": clips})
-    own = row.model_dump(mode="json", exclude={"paper", "paper_note"})
+    plain = {"paper", "paper_note", *(() if row.rounded else ("rounded",))}
+    own = row.model_dump(mode="json", exclude=plain)
     return row_key([shared, own, *facts])
 
 

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
-from withhold.certificate.claims import AttributeClaim, Certificate, NoGroupClaim
+from withhold.certificate.claims import (
+    AttributeClaim,
+    Certificate,
+    NoGroupClaim,
+    PersonClaim,
+    PlanClaim,
+)
 
 _SUMS = 1e-5  # plans are summed in single precision
 
@@ -38,6 +45,37 @@ PLAN_ASSUMPTIONS = (
     " attackers who know how many rows of each class drew each code.",
 )
 
+# Of a release in which people draw, in place of the first of these.
+PERSON_ASSUMPTIONS = (
+    "The figures of the plan are exact. Every person drew one code for all its rows with the same"
+    " class and preserved labels. The figures hold for every attacker who is shown one row, or"
+    " several rows of one class of which no two are of one person with the same preserved labels,"
+    " and may know all originals, all labels, all codes and the plan, but not the draws, the key or"
+    " which row is whose.",
+    PLAN_ASSUMPTIONS[1],
+)
+
+APART = "no two of one person with one preserved value"  # rows that are separate draws
+
+PERSON_NOTES = (
+    "Every person drew one code for all its rows with the same class and preserved labels, so these"
+    " rows together tell what one of them tells: 'plan.person.unit' is the figure for all of them."
+    " How many rows a person has is not hidden, and 'unit_floor' is what that number and the"
+    " preserved labels tell without any code. Rows of one person with different preserved labels"
+    " are separate draws, which 'all_rows' counts together.",
+    "'known' is for an attacker who cannot tell which rows are of one person. Nothing is claimed"
+    " for one who can: a known label of one row of a person tells that of its other rows, whatever"
+    " the codes are. 'measured' counts these other rows among the known ones.",
+)
+
+
+def plan_assumptions(plans: Iterable[PlanClaim | None]) -> tuple[str, ...]:
+    """What the figures of these plans rest on; nothing if there are none."""
+    there = [plan for plan in plans if plan is not None]
+    if not there:
+        return ()
+    return PLAN_ASSUMPTIONS if there[0].person is None else PERSON_ASSUMPTIONS
+
 
 def headline(certificate: Certificate) -> str:
     """One sentence about the attribute whose bound is furthest above guessing."""
@@ -62,6 +100,21 @@ def sentence(name: str, a: AttributeClaim) -> str:
         f"no attacker reads '{name}' from one record in more than {at_most(a.stated)} % of cases"
         f" (confidence {100 * a.confidence:g} %, {a.stated_units}; majority"
         f" {100 * a.majority:.1f} %)"
+    )
+
+
+def person_sentence(person: PersonClaim) -> str:
+    """What is proved of all rows of one person, where people draw."""
+    said = (
+        "All rows of one person with one preserved value name it in at most"
+        f" {at_most_or_guess(person.unit, person.unit_floor)} % of cases; the number of these rows"
+        f" alone does in {100 * person.unit_floor:.1f} %"
+    )
+    if person.floor is None or person.all_rows is None:
+        return f"{said}. For all rows of a person nothing is proved: {person.reason}"
+    return (
+        f"{said}. All rows of one person: at most {at_most_or_guess(person.all_rows, person.floor)}"
+        f" %, and {100 * person.floor:.1f} % from their numbers alone"
     )
 
 

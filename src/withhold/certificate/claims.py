@@ -104,10 +104,36 @@ class AttributeClaim(Claim):
         return f"{self.records:,} records"
 
 
+class PersonClaim(Claim):
+    """What all rows of one person tell, where a person draws one code for its rows of one class.
+
+    A *unit* is all rows of one person with one class and one preserved value: they share a draw. A
+    row is picked at random, and the attacker is shown all rows of its unit, or of its person. How
+    many rows these are, and their preserved values, can be seen and are not hidden: they alone tell
+    the class as often as `floor` says. Exact, no confidence level.
+    """
+
+    column: str = Field(description="names the person of each row")
+    people: int
+    draws: int = Field(description="units with a label")
+    unit_floor: Share = Field(description="from the number and the preserved value of the rows")
+    unit: Share = Field(description="from all rows of one person with one preserved value")
+    floor: Share | None = Field(
+        None, description="from the numbers of rows of a person by preserved value"
+    )
+    all_rows: Share | None = Field(
+        None,
+        description="from all rows of one person; the error of the Monte Carlo is added. Several"
+        " preserved values are several draws, so it may be far above `unit`",
+    )
+    reason: str | None = Field(None, description="why there is no figure for all rows")
+
+
 class PlanClaim(Claim):
     """What every attacker can read who does not know the draws. Exact, no confidence level.
 
-    Every row drew its code by itself from a plan W(j | record). The attacker may know all
+    Every row drew its code by itself from a plan W(j | record), or with `person` every unit of a
+    person did: then `linked` is for rows of different units. The attacker may know all
     originals, labels, codes and the plan, but neither the key, nor the draws, nor which row is
     whose, and is shown the codes of one row, or of r rows of one class, and no other rows. With all
     rows at hand a trace more can be read; `ReleaseClaim.one` bounds that.
@@ -119,6 +145,9 @@ class PlanClaim(Claim):
     )
     unequal: Share = Field(
         description="the largest difference between a class's share of a code and the share of all"
+    )
+    person: PersonClaim | None = Field(
+        None, description="where every person drew one code for its rows of one class"
     )
 
 

@@ -26,6 +26,7 @@ from withhold.certificate.bound import Table, plug_in
 from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.count_table import CountTable
 from withhold.certificate.elimination_bound import DELTA, known_bounds, measured_rates
+from withhold.certificate.leaving_rows import LeavingRows
 from withhold.certificate.linked_bound import SIZES, linked_rate
 from withhold.certificate.targets import JOINT, single, together
 from withhold.records.attribute import Attribute
@@ -189,7 +190,7 @@ class ReleaseTally:
         self,
         codes: npt.NDArray[np.floating] | None = None,
         *,
-        leave: int | None = None,
+        leave: LeavingRows | None = None,
     ) -> dict[str, ReleaseClaim]:
         """What is certified of each attribute, and of all together.
 
@@ -228,29 +229,29 @@ def release_claim(
     people: tuple[Table, IntArray] | None = None,
     codes: npt.NDArray[np.floating] | None = None,
     values: IntArray | None = None,
-    leave: int | None = None,
+    leave: LeavingRows | None = None,
 ) -> ReleaseClaim:
     """The claim about rows with counts (K, N) of classes by codes, or by pairs of code and
     preserved value. With `people`, `linked` is the larger of r rows of a class and of a person.
 
     codes: (N, d), the code vector of each column, and values: (N,), its preserved value, for the
     measured attack on groups of near codes. leave: how many of the rows leave, where the others are
-    held back: every row is as likely to leave, so all figures hold for one that does. `known` is
-    for whoever does not know which ones left. Attacks are not measured then: what they read of the
-    rows that leave would tell their classes.
+    held back: every row is as likely to leave, so `one` holds for one that does. So does `linked`,
+    if r rows of its class leave (see `LeavingRows`). `known` is for whoever does not know which
+    ones left. Attacks are not measured then: what they read of the rows that leave would tell their
+    classes.
     """
     n = int(counts.sum())
     one = plug_in(counts, n)
     linked, before = {}, one
     for r in SIZES:
         # More records never tell less; the maximum keeps Monte Carlo error from saying so.
-        before = max(before, linked_rate(counts, r).at_most(DELTA))
+        before = max(before, _linked(counts, r, None, leave))
         if people is not None:
-            table, classes = people
-            before = max(before, linked_rate(table, r, classes=classes).at_most(DELTA))
+            before = max(before, _linked(people[0], r, people[1], leave))
         linked[str(r)] = before
     # Of rows without a label it is not known how many leave; if none does, the bound is highest.
-    bounds = known_bounds(counts, leave=None if leave is None else min(leave, n))
+    bounds = known_bounds(counts, leave=None if leave is None else min(leave.rows, n))
     known = {share: max(bound, one) for share, bound in bounds.items()}
     return ReleaseClaim(
         records=n,
@@ -263,6 +264,13 @@ def release_claim(
         known=known,
         measured=measured_rates(counts, codes, values=values) if leave is None else {},
     )
+
+
+def _linked(counts: Table, r: int, classes: IntArray | None, leave: LeavingRows | None) -> float:
+    """What r rows of one class, or of one person, tell at most: (K, N), or (P, N) and (P,)."""
+    whole = linked_rate(counts, r, classes=classes).at_most(DELTA)
+    too_few = 0.0 if leave is None else leave.too_few(counts.sum(axis=1), r)
+    return min(whole + too_few, 1.0)
 
 
 def _of_person(values: Sequence[str | None], people: Sequence[str] | None) -> Sequence[str | None]:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.certificate.claims import PlanClaim
+from withhold.certificate.leaving_rows import LeavingRows
 from withhold.certificate.linked_bound import SIZES
 from withhold.certificate.plan_linked import plan_linked, plan_linked_bound
 from withhold.certificate.targets import single, together
@@ -44,20 +45,36 @@ class PlanTally:
         self._classes: dict[str, list[list[str | None]]] = {}
         self._told: list[list[str]] = []
 
-    def add(self, w: FloatArray, labels: Mapping[str, Attribute], told: Sequence[str]) -> None:
-        """Rows that leave: W (n, N), their labels, and their preserved values as text (n,)."""
+    def add(
+        self,
+        w: FloatArray,
+        labels: Mapping[str, Attribute],
+        told: Sequence[str],
+        *,
+        times: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        """Rows that leave: W (n, N), their labels, and their preserved values as text (n,).
+
+        times (n,): how many rows each stands for in `one`, of a tally that does not keep the plan.
+        """
         targets = [one for name in self.suppress if name in labels for one in single(labels[name])]
         whole = [labels[n] for n in self.suppress if n in labels and not labels[n].multilabel]
         joint = together(whole) if len(whole) == len(self.suppress) else None
         for target in [*targets, *([joint] if joint is not None else [])]:
-            self._add(target, w, told)
+            self._add(target, w, told, times)
         if self._plan is not None:
             self._plan.append(w)
             self._told.append([str(v) for v in told])
             if sum(p.size for p in self._plan) > _KEPT:
                 self._plan = None
 
-    def _add(self, target: Attribute, w: FloatArray, told: Sequence[str]) -> None:
+    def _add(
+        self,
+        target: Attribute,
+        w: FloatArray,
+        told: Sequence[str],
+        times: npt.NDArray[np.int64] | None,
+    ) -> None:
         masses = self._masses.setdefault(target.name, {})
         sizes = self._sizes.setdefault(target.name, {})
         values, which = np.unique(np.asarray(told, dtype=object).astype(str), return_inverse=True)
@@ -65,9 +82,12 @@ class PlanTally:
         for code in np.unique(pair[pair >= 0]):
             rows = np.flatnonzero(pair == code)
             key = (target.classes[code // len(values)], str(values[code % len(values)]))
-            total = w[rows].sum(axis=0, dtype=np.float64)
+            if times is None:
+                total, count = w[rows].sum(axis=0, dtype=np.float64), len(rows)
+            else:
+                total, count = times[rows] @ w[rows].astype(np.float64), int(times[rows].sum())
             masses[key] = masses[key] + total if key in masses else total
-            sizes[key] = sizes.get(key, 0) + len(rows)
+            sizes[key] = sizes.get(key, 0) + count
         if self._plan is not None:
             names = [target.classes[c] if c >= 0 else None for c in target.codes]
             self._classes.setdefault(target.name, []).append(names)
@@ -113,8 +133,11 @@ class PlanTally:
             made._sizes.setdefault(name, {})[s, u] = size
         return made
 
-    def claim(self, name: str) -> PlanClaim | None:
-        """What is certified of an attribute, or None if it has fewer than two classes."""
+    def claim(self, name: str, *, leave: LeavingRows | None = None) -> PlanClaim | None:
+        """What is certified of an attribute, or None if it has fewer than two classes.
+
+        leave: how many of the rows leave, where the others are held back at random.
+        """
         masses, sizes = self._masses.get(name, {}), self._sizes.get(name, {})
         classes = sorted({s for s, _ in masses})
         if len(classes) < 2:
@@ -132,9 +155,11 @@ class PlanTally:
         # In exact arithmetic it is never below the floor; sums of float32 may be, by rounding.
         floor = sum(max(sizes[key] for key in sizes if key[1] == v) for v in values) / n
         one = float(np.clip(right / n, floor, 1.0))
-        return PlanClaim(one=one, linked=self._linked(name, classes, one), unequal=unequal)
+        return PlanClaim(one=one, linked=self._linked(name, classes, one, leave), unequal=unequal)
 
-    def _linked(self, name: str, classes: list[str], one: float) -> dict[str, float]:
+    def _linked(
+        self, name: str, classes: list[str], one: float, leave: LeavingRows | None
+    ) -> dict[str, float]:
         """From r rows of one class; more rows never tell less.
 
         The attacker sees the preserved labels too, so a code counts apart for each of them.
@@ -154,6 +179,8 @@ class PlanTally:
             bound = plan_linked_bound(table[:, pairs[0], pairs[1]], size, r)
             if plan is not None:
                 bound = min(bound, plan_linked(*plan, r))
+            if leave is not None:
+                bound += leave.too_few(size, r)
             before = max(before, bound)
             found[str(r)] = min(before, 1.0)
         return found

@@ -28,7 +28,8 @@ ASSUMPTIONS = (
     "'known' is for an attacker who has the labels of a random share of the rows and the table of"
     " classes by codes. An attacker who also has every other label can subtract, with or without"
     " this release. Where rows are held back, the table is that of all rows, and the attacker does"
-    " not know which of them left.",
+    " not know which of them left. It is for one row: whoever knows the labels of all other people"
+    " may read more of a person with several rows.",
     "'measured' are attacks that were run, not bounds.",
     "The attacker cannot tell which row is whose. Whoever can (by a kept column, by the order of"
     " the rows, by rare values) and knows other columns of that person's original may read more"

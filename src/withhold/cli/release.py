@@ -166,7 +166,7 @@ def _said(made: Given) -> dict[str, Any]:
 
 
 def _tell(made: Given) -> None:
-    from withhold.certificate.claim_wording import at_most
+    from withhold.certificate.claim_wording import APART, at_most, person_sentence
     from withhold.certificate.claim_wording import at_most_or_guess as bound
     from withhold.report.with_original_words import with_original_lines
 
@@ -176,14 +176,18 @@ def _tell(made: Given) -> None:
         if claim is None:
             continue
         linked = claim.linked if claim.plan is None else claim.plan.linked
+        person = None if claim.plan is None else claim.plan.person
+        apart = "" if person is None else f" ({APART})"
         line = (
             f"proved: nobody who cannot tell whose row it is names '{name}' from it in more than"
             f" {bound(claim.stated, claim.floor, digits=2)} % of cases (guessing:"
-            f" {100 * claim.floor:.2f} %), nor from 20 rows of one class in more than"
+            f" {100 * claim.floor:.2f} %), nor from 20 rows of one class{apart} in more than"
             f" {bound(linked['20'], claim.floor)} %; with all rows at hand, and even with the"
             f" totals of each code, in no more than {at_most(claim.one, digits=2)} %"
         )
         typer.echo(wrapped(line, sys.stdout))
+        if person is not None:
+            typer.echo(wrapped(f"proved of '{name}': {person_sentence(person)}", sys.stdout))
         typer.echo(wrapped(_of_known_labels(name, claim, made), sys.stdout))
     found = len(made.audit.always) + 1  # after these, each part of the verdict says what it is
     for i, said in enumerate(made.audit.verdicts):
@@ -222,7 +226,7 @@ def _of_known_labels(name: str, claim: ReleaseClaim, made: Given) -> str:
         return (
             f"held back: {held:,} rows, drawn at random. So even someone who knows the labels of"
             f" all other rows that leave, but not who stays, names '{name}' in at most"
-            f" {at_most(claim.known[ALL_BUT_ONE])} %"
+            f" {at_most(claim.known[ALL_BUT_ONE])} %, if people have one row each"
         )
     return (
         f"not proved: someone who knows the labels of all other rows (our attack names '{name}' in"
@@ -240,9 +244,11 @@ def _tell_linked(name: str, made: Given) -> None:
     line = (
         f"attacked: {most.records} rows of one person together name '{name}' in"
         f" {100 * most.accuracy:.1f} % of cases (guessing: {100 * most.floor:.1f} %;"
-        f" {who_linked(most)}); the proof is about rows of which nobody knows that they are of one"
-        " person"
+        f" {who_linked(most)})"
     )
+    claim = made.certificate.attributes[name].release
+    if claim is None or claim.plan is None or claim.plan.person is None:
+        line += "; the proof is about rows of which nobody knows that they are of one person"
     typer.echo(wrapped(line, sys.stdout))
 
 

@@ -1,7 +1,14 @@
-"""Clips of a dataset as one tensor, for networks that read frames."""
+"""Clips of a dataset as one tensor, for networks that read frames.
+
+A large tensor is a file of bytes that is mapped into memory: the system keeps the parts in memory
+that are in use. The file has no name and vanishes with the tensor, or with a killed process.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +22,8 @@ from withhold.media.decode.pictures import resized
 from withhold.records.dataset import Dataset
 from withhold.records.samples import BadMedia, ByteArray, Clip
 
-MOST_BYTES = 4 * 2**30  # of the tensor
+MOST_BYTES = 4 * 2**30  # of a tensor that must be in memory
+IN_MEMORY = 2**30  # bytes of a tensor that is in memory although it could be in a file
 
 
 @dataclass(frozen=True)
@@ -47,25 +55,23 @@ class FrameSize:
 
 
 def clip_tensor(
-    data: Dataset, size: FrameSize, *, progress: Progress | None = None
+    data: Dataset,
+    size: FrameSize,
+    *,
+    folder: Path | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Dataset, torch.Tensor]:
     """The clips of `data`, (n, t, 3, h, w) uint8.
 
-    Clips that cannot be decoded are left out and named; the dataset returned has the others. One
-    video is decoded at a time and reduced frame by frame, so that memory holds the tensor and the
-    small frames of one video.
+    With a `folder`, a tensor of more than 1 GiB is a file there, and memory does not grow with the
+    number of clips; without one, it is in memory. Clips that cannot be decoded are left out and
+    named; the dataset returned has the others. One video is decoded at a time and reduced frame by
+    frame, so that memory holds the small frames of one video beside the tensor.
     """
     if data.media is None or data.kind != "clip":
         raise UserError(f"{data.name} holds {data.kind}s, but the method learns from clips")
-    needed = len(data) * int(np.prod(size.shape))
-    if needed > MOST_BYTES:
-        raise UserError(
-            f"{len(data):,} clips of {size.frames} frames with {size.height} x {size.width} pixels"
-            f" need {needed / 2**30:.1f} GiB of memory, and the limit is {MOST_BYTES >> 30}; use"
-            " fewer clips, fewer frames, or a smaller height and width"
-        )
+    pixels = _room(len(data), size, folder)
     progress = progress or Silent()
-    pixels = torch.empty((len(data), *size.shape), dtype=torch.uint8)
     good: list[int] = []
     bad: list[str] = []
     short: list[str] = []
@@ -99,6 +105,32 @@ def clip_tensor(
         f" training: {listing(bad)}"
     )
     return data.rows(np.array(good)), pixels[: len(good)]
+
+
+def _room(count: int, size: FrameSize, folder: Path | None) -> torch.Tensor:
+    """An empty tensor for `count` clips, in memory or in a file."""
+    shape = (count, *size.shape)
+    needed = int(np.prod(shape))
+    clips = f"{count:,} clips of {size.frames} frames with {size.height} x {size.width} pixels need"
+    fewer = "use fewer clips, fewer frames, or a smaller height and width"
+    if folder is None or needed <= IN_MEMORY:
+        if needed > MOST_BYTES:
+            raise UserError(
+                f"{clips} {needed / 2**30:.1f} GiB of memory, and the limit is"
+                f" {MOST_BYTES >> 30}; {fewer}"
+            )
+        return torch.empty(shape, dtype=torch.uint8)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        try:
+            # Writing to a mapped file on a full disk kills the process, so take its space now.
+            if hasattr(os, "posix_fallocate"):  # macOS has none
+                os.posix_fallocate(file.fileno(), 0, needed)
+        except OSError as error:
+            raise UserError(
+                f"{clips} {needed / 2**30:.1f} GiB of disk in {folder}, which has"
+                f" {shutil.disk_usage(folder).free / 2**30:.1f}; free some space, or {fewer}"
+            ) from error
+        return torch.from_numpy(np.memmap(file, np.uint8, "w+", shape=shape))
 
 
 def small_frames(content: object, height: int, width: int) -> ByteArray:

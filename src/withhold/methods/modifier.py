@@ -69,6 +69,8 @@ class FeatureModifier(Modifier):
     """
 
     kinds: ClassVar[tuple[RecordKind, ...]] = ("features",)
+    # What to do where the data lack a column that the modifier needs.
+    way_out: ClassVar[str] = "add it, or fit without it (use_labels: false, draw_by: record)"
 
     @property
     @abstractmethod
@@ -97,7 +99,6 @@ class FeatureModifier(Modifier):
         if absent:
             raise UserError(
                 f"this bundle needs the column {listing(absent)} for every record, but the"
-                " data does not have it; add it, or fit without it (use_labels: false, draw_by:"
-                " record)"
+                f" data does not have it; {self.way_out}"
             )
         return np.ascontiguousarray(x, np.float32), {n: (labels or {})[n] for n in self.needs}

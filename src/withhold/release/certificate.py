@@ -8,9 +8,14 @@ import pyarrow as pa
 
 from withhold import __version__
 from withhold.bundle.bundle import Bundle
+from withhold.certificate.claim_wording import PERSON_NOTES
+from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.code_digests import digests
+from withhold.certificate.leaving_rows import LeavingRows
 from withhold.certificate.release_file import ReleaseCertificate, ReleasedFile, attribute_claims
+from withhold.certificate.unit_tally import UnitTally
 from withhold.methods import Channel
+from withhold.methods.features.exact import ExactModifier
 from withhold.release.modify import Modified
 from withhold.release.policy import Decision
 from withhold.release.release_counts import ReleaseCounts
@@ -54,11 +59,15 @@ class Certifier:
         tally, plan = self.counts.tally, self.counts.plan
         if tally is None or not isinstance(modifier, Channel):
             return None
-        claims = tally.claims(modifier.codes, leave=records if held_back else None)
+        leave = LeavingRows(records, records + held_back) if held_back else None
+        claims = tally.claims(modifier.codes, leave=leave)
         if plan is not None:
             claims = {
-                n: claim.model_copy(update={"plan": plan.claim(n)}) for n, claim in claims.items()
+                n: claim.model_copy(update={"plan": plan.claim(n, leave=leave)})
+                for n, claim in claims.items()
             }
+        elif self.counts.units is not None:
+            claims = self._of_people(self.counts.units, claims)
         later = (self.bundle.certificate or {}).get("attributes")
         found = ReleaseCertificate(
             schema=2,
@@ -79,9 +88,43 @@ class Certifier:
             attributes=attribute_claims(claims, tally.reasons, later, self.bundle.roles.suppress),
             preserve=tuple(n for n in tally.preserve if n not in tally.unknown),
             group=None if self.counts.no_people else self.counts.group,
-            notes=(*self._unknown(), *_notes(decision, same_order)),
+            notes=(
+                *(PERSON_NOTES if self.counts.units is not None else ()),
+                *self._unknown(),
+                *_notes(decision, same_order),
+                *(self._held_back(decision) if held_back else ()),
+            ),
         )
         return found.signed(modifier.key)
+
+    def _of_people(
+        self, units: UnitTally, claims: Mapping[str, ReleaseClaim]
+    ) -> dict[str, ReleaseClaim]:
+        """The claims with those of the plan, where people drew."""
+        modifier = self.bundle.modifier
+        assert isinstance(modifier, ExactModifier)
+        assert modifier.units is not None
+        w, whose, column = modifier.unit_plan(), modifier.units.whose, modifier.units.column
+        return {
+            n: claim.model_copy(update={"plan": units.claim(n, w, whose, column=column)})
+            for n, claim in claims.items()
+        }
+
+    def _held_back(self, decision: Decision) -> list[str]:
+        """What rows that are held back do not protect from."""
+        found = []
+        if self.counts.group is not None:
+            found.append(
+                "'known' is for one row, and rows are held back one by one, not person by person."
+                " Whoever knows the labels of all other people may read more than it says of a"
+                " person with several rows."
+            )
+        if decision.kept_by_name:
+            found.append(
+                f"'known' does not hold for anyone to whom {', '.join(decision.kept_by_name)}, kept"
+                " by name, shows who was held back."
+            )
+        return found
 
     def _unknown(self) -> list[str]:
         """Notes on columns of the fit that these records lack, so the certificate ignores them."""

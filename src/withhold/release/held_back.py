@@ -13,7 +13,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from withhold.core.errors import UserError
+from withhold.methods import Modifier
+from withhold.methods.features.exact import ExactModifier
 from withhold.release.keyed_order import Places
+from withhold.release.wishes import Wishes
 
 STAYS = -1  # the place of a row that is held back
 
@@ -34,3 +38,13 @@ def original_rows(places: Places) -> npt.NDArray[np.int64]:
     """The original row of each row of the release: (n,) places -> (m,)."""
     leaves = np.flatnonzero(places != STAYS)
     return leaves[np.argsort(places[leaves])]
+
+
+def refuse_people(wishes: Wishes, modifier: Modifier) -> None:
+    """Refuse to hold rows back where people draw: nothing is proved of half a person."""
+    people = isinstance(modifier, ExactModifier) and modifier.units is not None
+    if wishes.hold_back and people:
+        raise UserError(
+            "rows cannot be held back where people draw (per=person); leave out --hold-back or"
+            " per=person"
+        )

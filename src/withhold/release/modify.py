@@ -39,13 +39,15 @@ class Modified:
     """What the modifier made of some records.
 
     x: features (n, d); codes: (n,), if the modifier is a channel; rows: the columns of a table, if
-    the records are rows of one; plan: W (n, N), if every row drew its code by itself.
+    the records are rows of one; plan: W (n, N), if every row drew its code by itself; units: (n,),
+    the unit that drew for each record, if people draw.
     """
 
     x: FloatArray
     codes: npt.NDArray[np.int64] | None = None
     rows: pa.Table | None = None
     plan: FloatArray | None = None
+    units: npt.NDArray[np.int64] | None = None
 
 
 def modified(
@@ -103,4 +105,7 @@ def _drawn_by_row(
     rows = None
     if modifier.rows is not None:
         rows = modifier.rows.make(drawn, modifier.table_uniforms(x, nonces))
-    return Modified(modifier.codes[drawn], drawn, rows, plan)
+    if modifier.units is None:
+        return Modified(modifier.codes[drawn], drawn, rows, plan)
+    units = modifier.unit_of(labels, len(x))
+    return Modified(modifier.codes[drawn], drawn, rows, units=units)

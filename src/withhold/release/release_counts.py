@@ -14,7 +14,9 @@ import pyarrow as pa
 from withhold.bundle.bundle import Bundle
 from withhold.certificate.given_release import ReleaseTally, preserved_names
 from withhold.certificate.plan_tally import PlanTally
+from withhold.certificate.unit_tally import UnitTally
 from withhold.methods import Channel
+from withhold.methods.features.exact import ExactModifier
 from withhold.release.modify import Modified
 from withhold.release.sample_labels import labels_of
 
@@ -22,10 +24,12 @@ from withhold.release.sample_labels import labels_of
 @dataclass
 class ReleaseCounts:
     """tally: of the codes, if the method has any; plan: of what the rows drew from, if each drew by
-    itself; group: the column that names the person of each row; no_people: whether it is absent."""
+    itself; units: the same if people drew; group: the column that names the person of each row;
+    no_people: whether it is absent."""
 
     tally: ReleaseTally | None = None
     plan: PlanTally | None = None
+    units: UnitTally | None = None
     group: str | None = None
     no_people: bool = False
 
@@ -34,12 +38,13 @@ class ReleaseCounts:
         """Of no rows yet. keep_plan: whether the plan of the first rows is kept; see `PlanTally`"""
         if not isinstance(bundle.modifier, Channel):
             return cls()
-        roles = bundle.roles
-        by_row = bundle.modifier.draws_by_row
-        return cls(
-            ReleaseTally(suppress=roles.suppress, preserve=roles.preserve),
-            PlanTally(roles.suppress, keep=keep_plan) if by_row else None,
-        )
+        roles, modifier = bundle.roles, bundle.modifier
+        made = cls(ReleaseTally(suppress=roles.suppress, preserve=roles.preserve))
+        if isinstance(modifier, ExactModifier) and modifier.units is not None:
+            made.units = UnitTally(roles.suppress)
+        elif modifier.draws_by_row:
+            made.plan = PlanTally(roles.suppress, keep=keep_plan)
+        return made
 
     def add(
         self,
@@ -63,9 +68,11 @@ class ReleaseCounts:
         elif group is not None:
             self.no_people = True
         self.tally.add(drawn, labels, people)
+        told = preserved_names([labels[n] for n in roles.preserve if n in labels], len(drawn))
         if self.plan is not None and made.plan is not None:
-            given = [labels[n] for n in roles.preserve if n in labels]
-            self.plan.add(made.plan, labels, preserved_names(given, len(drawn)))
+            self.plan.add(made.plan, labels, told)
+        if self.units is not None and made.units is not None:
+            self.units.add(made.units, labels, told)
 
     def merge(self, later: ReleaseCounts) -> None:
         """Add the counts of rows that come after these."""
@@ -73,6 +80,8 @@ class ReleaseCounts:
             self.tally.merge(later.tally)
         if self.plan is not None and later.plan is not None:
             self.plan.merge(later.plan)
+        if self.units is not None and later.units is not None:
+            self.units.merge(later.units)
         self.group = later.group or self.group
         self.no_people |= later.no_people
 
@@ -81,6 +90,7 @@ class ReleaseCounts:
         found = {
             "tally": None if self.tally is None else self.tally.to_json(),
             "plan": None if self.plan is None else self.plan.to_json(),
+            "units": None if self.units is None else self.units.to_json(),
             "group": self.group,
             "no_people": self.no_people,
         }
@@ -97,5 +107,7 @@ class ReleaseCounts:
             )
         if found["plan"] is not None:
             made.plan = PlanTally.from_json(roles.suppress, found["plan"])
+        if found["units"] is not None:
+            made.units = UnitTally.from_json(roles.suppress, found["units"])
         made.group, made.no_people = found["group"], found["no_people"]
         return made

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import Certified, CertifiedRows
-from withhold.certificate.claim_wording import at_most, at_most_or_guess, no_more
-from withhold.certificate.claims import PlanClaim, ReleaseClaim
+from withhold.certificate.claim_wording import APART, at_most, at_most_or_guess, no_more
+from withhold.certificate.claims import PersonClaim, PlanClaim, ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.report.number_format import NONE, at_most_percent, counted, percent, points
 from withhold.report.wording import bold
@@ -58,7 +58,9 @@ def rows_table(
         plain = ("An attacker who …", f"is right at most, % ({who})", _RAN)
         return RowsTable(plain, tuple(table), claim.floor)
     figures = [at_most_or_guess(plan.one, claim.floor)]
-    figures += [at_most_or_guess(plan.linked.get(r, 1.0), claim.floor) for r in claim.linked]
+    of_classes = [at_most_or_guess(plan.linked.get(r, 1.0), claim.floor) for r in claim.linked]
+    # Of rows that may share a draw, the plan has no figure.
+    figures += of_classes if plan.person is None else [NONE] * len(of_classes)
     figures += [NONE] * len(claim.known)  # the plan has no figure for these
     heads = (
         "An attacker who …",
@@ -68,7 +70,25 @@ def rows_table(
         _RAN,
     )
     rows = [(who, of_plan, *rest) for (who, *rest), of_plan in zip(table, figures, strict=True)]
+    if plan.person is not None:
+        for size, figure in zip(claim.linked, of_classes, strict=True):
+            rows.append((f"sees {size} rows of one class, {APART}", figure, NONE, NONE))
+        rows += [(who, figure, NONE, NONE) for who, figure in _of_person(plan.person)]
     return RowsTable(heads, tuple(rows), claim.floor)
+
+
+def _of_person(person: PersonClaim) -> list[tuple[str, str]]:
+    """Who sees all rows of one person, and what is proved: beside what their number tells."""
+    shown = [("all rows of one person with one preserved value", person.unit_floor, person.unit)]
+    if person.floor is not None and person.all_rows is not None:
+        shown.append(("all rows of one person", person.floor, person.all_rows))
+    return [
+        (
+            f"sees {rows} (their number alone tells it in {percent(floor)})",
+            at_most_or_guess(figure, floor),
+        )
+        for rows, floor, figure in shown
+    ]
 
 
 def of_these_rows(name: str, claim: ReleaseClaim) -> Markup:

@@ -8,7 +8,7 @@ from pathlib import Path
 from withhold.audit.evidence import Evidence
 from withhold.audit.whole_release import sampled_note
 from withhold.bundle.bundle import Bundle
-from withhold.certificate.claim_wording import at_most_or_guess
+from withhold.certificate.claim_wording import APART, at_most_or_guess, person_sentence
 from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.certificate.release_file import ReleaseCertificate
@@ -170,12 +170,15 @@ def _proved(name: str, claim: ReleaseClaim, *, held_back: bool) -> list[str]:
     ]
     linked = claim.linked if plan is None else plan.linked
     told = ", ".join(f"{size} rows: {bound(most)}" for size, most in linked.items())
-    lines.append(f"  - From several rows of one class, at most: {told}.")
+    apart = "" if plan is None or plan.person is None else f", {APART}"
+    lines.append(f"  - From several rows of one class{apart}, at most: {told}.")
+    if plan is not None and plan.person is not None:
+        lines.append(f"  - {person_sentence(plan.person)}.")
     if held_back:
         lines.append(
             "  - Whoever knows the labels of all other rows of this file, and even how often each"
             " class drew each code, but not who was held back: at most"
-            f" {bound(claim.known[ALL_BUT_ONE])}."
+            f" {bound(claim.known[ALL_BUT_ONE])}. That is for people with one row each."
         )
     if claim.measured:
         known = ", ".join(

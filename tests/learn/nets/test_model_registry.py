@@ -127,7 +127,7 @@ def test_the_start_of_c3d_keeps_the_size_of_the_signal() -> None:
 def test_unknown_names_and_widths_are_explained() -> None:
     with pytest.raises(UserError, match=r"no image model 'resnet51'; did you mean 'resnet50'\?"):
         image_model("resnet51", 2)
-    with pytest.raises(UserError, match=r"no clip model 'i3d'.*r3d18, r2plus1d18, c3d"):
+    with pytest.raises(UserError, match=r"no clip model 'i3d'.*r3d18, r2plus1d18, r3d50, c3d"):
         clip_model("i3d", 2)
     with pytest.raises(UserError, match="the width of image model 'mobilenet-v2' is 0"):
         image_model("mobilenet-v2", 2, width=0)

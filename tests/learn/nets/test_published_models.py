@@ -36,6 +36,8 @@ def published(name: str, *, width: float = 1.0, side: int = 224) -> nn.Module:
         ("inception-v1", 1, 6_624_904),
         ("r3d18", 1, 33_371_472),
         ("r2plus1d18", 1, 31_505_325),
+        # resnet50 with 27 for 9 weights in each 3 x 3, 343 for 49 in the first, and 400 classes
+        ("r3d50", 1, 25_557_032 + 18 * 1_257_472 + 56_448 - 600 * 2_049),
         ("c3d", 1, 78_409_573),
     ],
 )
@@ -136,6 +138,20 @@ NAMES: dict[str, tuple[int, dict[str, tuple[int, ...]]]] = {
             "fc.weight": (400, 512),
         },
     ),
+    "r3d50": (
+        320,
+        {
+            "conv1.weight": (64, 3, 7, 7, 7),
+            "bn1.running_var": (64,),
+            "layer1.0.conv1.weight": (64, 64, 1, 1, 1),
+            "layer1.0.downsample.0.weight": (256, 64, 1, 1, 1),
+            "layer2.0.conv2.weight": (128, 128, 3, 3, 3),
+            "layer2.0.downsample.1.bias": (512,),
+            "layer3.5.bn3.weight": (1024,),
+            "layer4.2.conv1.weight": (512, 2048, 1, 1, 1),
+            "fc.weight": (400, 2048),
+        },
+    ),
     "c3d": (
         22,
         {
@@ -194,6 +210,14 @@ def test_counting_multiply_adds_leaves_a_network_as_it_was() -> None:
     after = network.state_dict()
     assert all(torch.equal(before[key], after[key]) for key in before)
     assert network.training
+
+
+def test_r3d50_halves_published_clips_as_published() -> None:
+    with torch.device("meta"):
+        found = clip_model("r3d50", 3).maps(torch.zeros(1, 3, 16, 112, 112))
+    assert [tuple(x.shape[1:]) for x in found] == [
+        (256, 8, 28, 28), (512, 4, 14, 14), (1024, 2, 7, 7), (2048, 1, 4, 4)
+    ]  # fmt: skip
 
 
 def test_c3d_pools_published_clips_as_published() -> None:

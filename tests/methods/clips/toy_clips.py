@@ -19,6 +19,7 @@ SMALL: dict[str, Any] = {
 SPACT = {k: v for k, v in SMALL.items() if k not in ("privacy_models", "privacy_epochs",
          "most_updates", "restart_every")} | {"branch_model": "mobilenet-v1:0.1",
                                               "branch_epochs": 1}  # fmt: skip
+NOISY = {k: v for k, v in SPACT.items() if not k.startswith("branch")}
 
 
 def clips(n: int = 20, *, secret: str | None = None) -> Dataset:
@@ -53,7 +54,7 @@ def fitted(
         suppress,
         preserve,
         method=method,
-        config=(SPACT if method == "spact" else SMALL) | config,
+        config={"spact": SPACT, "noisy-features": NOISY}.get(method, SMALL) | config,
         key=key,
         progress=progress,
     )

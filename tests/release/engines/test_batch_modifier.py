@@ -15,7 +15,7 @@ from withhold.bundle.bundle import Bundle
 from withhold.certificate import plan_tally
 from withhold.core.errors import RecordError, UserError
 from withhold.core.progress import Silent
-from withhold.learn.nets.device import core_count, limit_cores
+from withhold.learn.nets.device import core_count
 from withhold.records.readers import open_source
 from withhold.release.engines import open_engine
 from withhold.release.engines.batch_modifier import BatchModifier
@@ -96,14 +96,17 @@ def test_an_error_keeps_its_row_on_the_way_from_a_worker() -> None:
     def fail(_: int) -> None:
         raise RecordError(3, "is wrong")
 
-    try:
-        found = InWorker(fail)(0)
-    finally:
-        limit_cores(None)
+    found = InWorker(fail)(0)
     assert isinstance(found, Refused)
     error = pickle.loads(pickle.dumps(found)).error()
     assert isinstance(error, RecordError)
     assert error.after(10).row == 13
+
+
+def test_a_worker_gives_the_cores_back() -> None:
+    before = core_count()
+    assert InWorker(lambda _: core_count())(0) == 1
+    assert core_count() == before
 
 
 def test_local_workers_limit_the_cores() -> None:

@@ -112,7 +112,9 @@ class ExactForm(ChannelForm):
     modifier_type = ExactModifier
 
     def refusal(self, modifier: ExactModifier) -> str | None:
-        """Rows of a table are values, not numbers."""
+        """Rows of a table are values, not numbers; and a person's draw needs all its rows."""
+        if modifier.units is not None:
+            return "a person draws one code for all its rows (per=person); use withhold release"
         if modifier.rows is None:
             return None
         return (

@@ -33,11 +33,17 @@ class ClipResNet(nn.Module):
         self.dimension = widths[3]
         self.fc = score_head(self.dimension, classes)
 
+    def maps(self, clips: Tensor) -> list[Tensor]:
+        """Feature maps (b, c, t', h', w') after each stage."""
+        x, found = self.stem(clips), []
+        for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
+            x = stage(x)
+            found.append(x)
+        return found
+
     def forward(self, clips: Tensor) -> Tensor:
         """(b, 3, t, h, w) to (b, dimension), or to (b, classes)."""
-        x = self.stem(clips)
-        x = self.layer4(self.layer3(self.layer2(self.layer1(x)))).mean(dim=(2, 3, 4))
-        found: Tensor = self.fc(x)
+        found: Tensor = self.fc(self.maps(clips)[-1].mean(dim=(2, 3, 4)))
         return found
 
 

@@ -61,12 +61,16 @@ class DeepResNet(nn.Module):
         self.dimension = inputs
         self.fc = score_head(inputs, classes)
 
+    def maps(self, x: Tensor, last: int = 4) -> Tensor:
+        """Feature maps (b, c, h', w') after stage `last`, of 4."""
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        for stage in range(1, last + 1):
+            x = getattr(self, f"layer{stage}")(x)
+        return x
+
     def forward(self, x: Tensor) -> Tensor:
         """Class scores, or features."""
-        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
-        for stage in range(1, 5):
-            x = getattr(self, f"layer{stage}")(x)
-        found: Tensor = self.fc(self.last(x).mean(dim=(2, 3)))
+        found: Tensor = self.fc(self.last(self.maps(x)).mean(dim=(2, 3)))
         return found
 
 

@@ -53,10 +53,15 @@ def core_count() -> int:
     return found if _limit is None else min(found, _limit)
 
 
-def limit_cores(most: int | None) -> None:
-    """Use at most so many cores in this process from now on; None: all."""
+@contextmanager
+def limited_cores(most: int | None) -> Iterator[None]:
+    """Use at most so many cores of this process inside (None: all), then as many as before."""
     global _limit
-    _limit = most
+    before, _limit = _limit, most
+    try:
+        yield
+    finally:
+        _limit = before
 
 
 @contextmanager

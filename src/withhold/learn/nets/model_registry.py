@@ -19,6 +19,7 @@ from withhold.learn.nets.mobilenet_v1 import MobileNetV1
 from withhold.learn.nets.mobilenet_v2 import MobileNetV2
 from withhold.learn.nets.r2plus1d18_net import R2Plus1D18Net
 from withhold.learn.nets.r3d18_net import R3D18Net
+from withhold.learn.nets.r3d50_net import R3D50Net
 
 _Make = Callable[..., nn.Module]
 _IMAGE: dict[str, _Make] = {
@@ -29,7 +30,12 @@ _IMAGE: dict[str, _Make] = {
     "inception-v1": Inception,
     "inception-v2": partial(Inception, version=2),
 }
-_CLIP: dict[str, _Make] = {"r3d18": R3D18Net, "r2plus1d18": R2Plus1D18Net, "c3d": C3DNet}
+_CLIP: dict[str, _Make] = {
+    "r3d18": R3D18Net,
+    "r2plus1d18": R2Plus1D18Net,
+    "r3d50": R3D50Net,
+    "c3d": C3DNet,
+}
 IMAGE_MODELS = tuple(_IMAGE)
 CLIP_MODELS = tuple(_CLIP)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -40,9 +42,19 @@ class LabelledClips:
 
     @classmethod
     def of(
-        cls, dataset: Dataset, roles: Roles, config: ClipConfig, progress: Progress, *, method: str
+        cls,
+        dataset: Dataset,
+        roles: Roles,
+        config: ClipConfig,
+        progress: Progress,
+        *,
+        method: str,
+        folder: Path | None,
     ) -> LabelledClips:
-        """Decode both parts, and refuse what the losses are not made for."""
+        """Decode both parts, and refuse what the losses are not made for.
+
+        Many clips are kept in a file in `folder`; None: in that of the system's temporary files.
+        """
         if dataset.kind != "clip":
             raise UserError(
                 f"method '{method}' learns from clips, and {dataset.name} holds {dataset.kind}s;"
@@ -54,12 +66,13 @@ class LabelledClips:
                 " action; name it with --preserve (preserve= in Python)"
             )
         size = FrameSize(config.frames, config.height, config.width, config.step)
+        folder = folder or Path(tempfile.gettempdir())
         parts = {}
         for name in ("train", "val"):
             part = dataset.part(name)
             if not len(part):
                 continue
-            kept, x = clip_tensor(part, size, progress=progress)
+            kept, x = clip_tensor(part, size, folder=folder, progress=progress)
             for attribute in roles.named if name == "train" else ():
                 kept.attribute(attribute).require_label(f"the training part of {dataset.name}")
             action, private = (

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import ClassVar, Generic, Self, TypeVar
 
 from withhold.core.errors import RecordError, UserError
-from withhold.learn.nets.device import limit_cores
+from withhold.learn.nets.device import limited_cores
 
 Task = TypeVar("Task")
 Made = TypeVar("Made")
@@ -96,9 +96,9 @@ class InWorker(Generic[Task, Made]):
 
     def __call__(self, task: Task) -> Made | Refused:
         """The result, or why there is none."""
-        limit_cores(self.cores)
         try:
-            return self.function(task)
+            with limited_cores(self.cores):
+                return self.function(task)
         except RecordError as error:
             return Refused(error.what, error.row)
         except UserError as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
-from withhold.learn.nets.device import core_count, limit_cores
+from withhold.learn.nets.device import core_count, limited_cores
 from withhold.release.engines.engine import Engine, Made, Task
 
 
@@ -16,18 +17,18 @@ class LocalEngine(Engine):
     elsewhere = False
 
     def __init__(self, workers: int | None = None) -> None:
-        self._asked = workers
         self.workers = core_count() if workers is None else workers
+        self._limit: AbstractContextManager[None] = (
+            nullcontext() if workers is None else limited_cores(workers)
+        )
 
     def __enter__(self) -> Self:
-        if self._asked is not None:
-            limit_cores(self._asked)
+        self._limit.__enter__()
         return self
 
     def stop(self) -> None:
-        """Give all cores back."""
-        if self._asked is not None:
-            limit_cores(None)
+        """Give the cores back."""
+        self._limit.__exit__(None, None, None)
 
     def map(self, function: Callable[[Task], Made], tasks: Iterable[Task]) -> Iterator[Made]:
         """The built-in `map`: nothing is read ahead."""

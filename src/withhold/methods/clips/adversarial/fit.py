@@ -73,7 +73,9 @@ class Adversarial:
         journal: Journal,
     ) -> AdversarialModifier:
         """Three phases in which each network learns by itself, then the game."""
-        data = LabelledClips.of(dataset, roles, config, progress, method=self.name)
+        data = LabelledClips.of(
+            dataset, roles, config, progress, method=self.name, folder=journal.folder
+        )
         context = FitContext(seed, progress, journal, data.digest)
         players = prepared(data, config, context)
 

@@ -61,7 +61,9 @@ class Meta:
     ) -> MetaModifier:
         """The phases of `adversarial`, then the game with the meta update."""
         check_sets(dataset, roles, config, progress)
-        data = LabelledClips.of(dataset, roles, config, progress, method=self.name)
+        data = LabelledClips.of(
+            dataset, roles, config, progress, method=self.name, folder=journal.folder
+        )
         context = FitContext(seed, progress, journal, data.digest)
         players = prepared(data, config, context)
         if config.update == "sgd":

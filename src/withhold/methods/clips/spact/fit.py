@@ -65,23 +65,31 @@ class Spact:
         progress.say(
             f"{listing(roles.suppress)}: measured by the audit; 'spact' learns without these labels"
         )
-        data = LabelledClips.of(dataset, roles, config, progress, method=self.name)
-        context = FitContext(seed, progress, journal, data.digest)
-        device = pick_device()
-        networks = Networks(
-            make_anonymiser(config, seed, device),
-            make_action_model(config, data.actions.width, seed, device),
-            make_branch(config, seed, device),
-            data.actions,
+        data = LabelledClips.of(
+            dataset, roles, config, progress, method=self.name, folder=journal.folder
         )
-        learn_to_return(networks.anonymiser, data, config, context)
-        learn_actions(networks.action, networks.anonymiser, data, config, context)
-        learn_branch(networks, data, config, context)
-        networks.start_optimisers(config)
+        context = FitContext(seed, progress, journal, data.digest)
+        networks = prepared(data, config, context)
         alternate(networks, data, config, context)
         return SpactModifier(
             networks.anonymiser.cpu().eval(), journal.key, FrameSettings.of(config)
         )
+
+
+def prepared(data: LabelledClips, config: SpactConfig, context: FitContext) -> Networks:
+    """All networks after the phases in which each learns by itself."""
+    device = pick_device()
+    networks = Networks(
+        make_anonymiser(config, context.seed, device),
+        make_action_model(config, data.actions.width, context.seed, device),
+        make_branch(config, context.seed, device),
+        data.actions,
+    )
+    learn_to_return(networks.anonymiser, data, config, context)
+    learn_actions(networks.action, networks.anonymiser, data, config, context)
+    learn_branch(networks, data, config, context)
+    networks.start_optimisers(config)
+    return networks
 
 
 def learn_branch(

@@ -29,6 +29,7 @@ from withhold.methods.features.exact.all_records import AllRecords, pieces_of
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.exact_balance import ExactBalance, exact_balance
 from withhold.methods.features.exact.nearest_codes import nearest_codes
+from withhold.methods.features.exact.preserved_values import with_every_value
 from withhold.records.tabular import TableEncoder
 
 _FEW = 512  # codes up to which all pairs of records and codes are compared
@@ -50,10 +51,13 @@ class ExactCandidate:
     start: Tensor | None
     progress: Progress
 
-    def expected(self, u: Tensor) -> Tensor:
-        """How many records each code gets on average, (N,), of preserved values u (n,)."""
+    def common(self, u: Tensor, least: int) -> Tensor:
+        """Codes (N,) that enough records get on average, of preserved values u (n,)."""
         count = torch.bincount(u, minlength=len(self.log_shares)).double()
-        return count @ self.log_shares.double().exp()
+        kept = count @ self.log_shares.double().exp() >= 2 * least
+        if int(kept.sum()) < 2:
+            kept = torch.ones(len(self.reader), dtype=torch.bool)
+        return with_every_value(kept, self.log_shares)
 
     def balanced(
         self,
@@ -101,21 +105,25 @@ class ExactCandidate:
             return exact_balance(blocks, log_shares, start, name=name, progress=self.progress)
 
 
-def candidate(
-    task: Task, numbers: IntArray, config: ExactConfig, *, encoder: TableEncoder | None
+def first_codes(task: Task, numbers: IntArray, encoder: TableEncoder | None) -> Barycentre:
+    """Codes of a metric, as many for each preserved value as numbers (U,) says."""
+    return find_barycentre(task) if _all_pairs(task, encoder) else _nearest(task, numbers, encoder)
+
+
+def by_metric(
+    task: Task, start: Barycentre, config: ExactConfig, encoder: TableEncoder | None
 ) -> ExactCandidate:
-    """The network for features and the metric for tables, unless the settings name one."""
-    few = task.codes <= _FEW and encoder is None
-    start = find_barycentre(task) if few else _nearest(task, numbers, encoder)
-    scale = config.softness  # the metric's own blur is that of softness 1
-    if (config.scores or ("network" if encoder is None else "metric")) == "network":
-        return _network(task, start, config)
-    reader = MetricReader(start.metric, start.codes, start.blur * scale)
-    potentials = None if few else start.potentials / scale
+    """Scores of the metric of the first codes; its own blur is that of softness 1."""
+    reader = MetricReader(start.metric, start.codes, start.blur * config.softness)
+    potentials = None if _all_pairs(task, encoder) else start.potentials / config.softness
     return ExactCandidate(reader, start.log_shares, potentials, task.progress)
 
 
-def _network(task: Task, start: Barycentre, config: ExactConfig) -> ExactCandidate:
+def _all_pairs(task: Task, encoder: TableEncoder | None) -> bool:
+    return task.codes <= _FEW and encoder is None
+
+
+def by_network(task: Task, start: Barycentre, config: ExactConfig) -> ExactCandidate:
     """Rounds of network and plan, as in `self-label`; the network reads every record."""
     first, networks = start_networks(task, len(start.codes))
     rounds(task, start, first, networks)

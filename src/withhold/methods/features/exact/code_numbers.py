@@ -18,9 +18,15 @@ _SMALL = 0.01  # share of the records that may be in classes too small for `each
 
 
 def code_numbers(
-    classes: Classes, u: IntArray, config: ExactConfig, attributes: str, progress: Progress
+    classes: Classes,
+    u: IntArray,
+    config: ExactConfig,
+    attributes: str,
+    progress: Progress,
+    *,
+    of: str = "records",
 ) -> IntArray:
-    """The number of codes of each preserved value, (U,).
+    """The number of codes of each preserved value, (U,). of: what draws the codes, for messages.
 
     Each class needs `each` records per code. The smallest classes, with 1 % of the records
     together, are not counted: they would hold all others down. They are balanced all the same, but
@@ -31,8 +37,8 @@ def code_numbers(
     carried = _carried_by(classes.codes, u, values)
     if config.codes is None:
         wanted = _wanted(carried, total, config.each)
-        _tell_small(classes, int(wanted.sum()), config, progress)
-        _tell_narrow(classes, u, int(wanted.sum()), config, attributes, progress)
+        _tell_small(classes, int(wanted.sum()), config, progress, of)
+        _tell_narrow(classes, u, int(wanted.sum()), config, attributes, progress, of)
         return wanted
     share = np.maximum((config.codes * total) // max(int(total.sum()), 1), 1)
     over = np.flatnonzero(share > np.maximum(carried, 1))
@@ -41,7 +47,7 @@ def code_numbers(
         small = int(np.bincount(classes.codes).argmin())
         raise UserError(
             f"{config.codes:,} codes are too many: class '{shown(classes.names[small])}' of"
-            f" {attributes} has {int(np.bincount(classes.codes).min()):,} records, and every class"
+            f" {attributes} has {int(np.bincount(classes.codes).min()):,} {of}, and every class"
             f" needs at least one for each code; set codes to at most {max(most, 2):,}, or merge"
             " small classes (setting smallest)"
         )
@@ -70,14 +76,16 @@ def _carried(sizes: IntArray) -> int:
     return int(sizes[int(np.searchsorted(behind, _SMALL, side="right"))]) if len(sizes) else 1
 
 
-def _tell_small(classes: Classes, codes: int, config: ExactConfig, progress: Progress) -> None:
+def _tell_small(
+    classes: Classes, codes: int, config: ExactConfig, progress: Progress, of: str
+) -> None:
     sizes = np.bincount(classes.codes)
     few = np.flatnonzero(sizes < config.each)
     if len(few) and codes > 1:
         names = ", ".join(shown(classes.names[c]) for c in few[:3])
         progress.say(
             f"warning: {len(few):,} class{'es have' if len(few) > 1 else ' has'} fewer than"
-            f" {config.each} records ({names}): their records get codes at random, so little of"
+            f" {config.each} {of} ({names}): their records get codes at random, so little of"
             " them is kept"
         )
 
@@ -89,6 +97,7 @@ def _tell_narrow(
     config: ExactConfig,
     attributes: str,
     progress: Progress,
+    of: str,
 ) -> None:
     """Warn of one small class that holds all others down to far fewer codes."""
     sizes = np.bincount(classes.codes)
@@ -103,7 +112,7 @@ def _tell_narrow(
     if without >= 2 * codes:
         progress.say(
             f"warning: class '{shown(classes.names[small])}' of {attributes} has"
-            f" {sizes[small]:,} of {len(u):,} records, so there are only {codes:,} codes, and"
+            f" {sizes[small]:,} of {len(u):,} {of}, so there are only {codes:,} codes, and"
             f" little of the other columns is kept: without it there would be {without:,}; merge"
             " it into another class, or drop its records"
         )

@@ -20,12 +20,13 @@ class ExactConfig(MethodConfig):
         None,
         ge=2,
         le=4096,
-        description="number of codes; unset: one for every `each` records of the smallest class",
+        description="number of codes; unset: at most one for every `each` records of the smallest"
+        " class, as many as keep most",
     )
     each: int = Field(5, ge=1, description="records for each class and code, on average")
     scores: Literal["network", "metric"] | None = Field(
         None,
-        description="compares records with codes; unset: network, for tables metric",
+        description="compares records with codes; unset: what keeps most, for tables metric",
     )
     softness: float = Field(
         1.0,
@@ -39,6 +40,11 @@ class ExactConfig(MethodConfig):
         le=8,
         description="tables: above 1, a row takes the common values of its code more often; every"
         " column keeps its shares",
+    )
+    per: Literal["record", "person"] = Field(
+        "record",
+        description="who draws a code: every record, or every person (--group) once for all its"
+        " records with the same class and preserved value",
     )
     least: int = Field(5, ge=1, description="people (groups, or records) behind every code")
     smallest: int | None = Field(

@@ -44,6 +44,13 @@ class ExactBalance:
     redrawn: float  # the share of all draws that ignore their record
 
 
+def exact_plan(scores: Tensor, potentials: Tensor, keep: Tensor, rest: Tensor) -> Tensor:
+    """W (n, N) of records with scores (n, N); the others (n, N) are those of their cells."""
+    kept = torch.softmax(scores + potentials, dim=1) * keep
+    again = (1 - kept.sum(dim=1, keepdim=True)).clamp_min(0)
+    return kept + again * rest
+
+
 def exact_balance(
     blocks: Blocks, log_shares: Tensor, start: Tensor, *, name: str, progress: Progress
 ) -> ExactBalance:

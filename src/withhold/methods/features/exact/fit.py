@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,13 +18,15 @@ from withhold.methods.features.codebook.cells import Classes, cells_of, joint_cl
 from withhold.methods.features.codebook.learner import FEWEST, Task
 from withhold.methods.features.codebook.robust import robust_means
 from withhold.methods.features.exact.all_records import SAMPLE, AllRecords, sample_rows
-from withhold.methods.features.exact.candidates import ExactCandidate, candidate
+from withhold.methods.features.exact.candidates import ExactCandidate
+from withhold.methods.features.exact.choice import Choice
 from withhold.methods.features.exact.code_numbers import code_numbers
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.labelled_cells import complete, joint_names
 from withhold.methods.features.exact.linked_rows import linked_notes
 from withhold.methods.features.exact.modifier import ExactModifier, ExactPlan
 from withhold.methods.features.exact.people import people_in
+from withhold.methods.features.exact.person_units import UnitRows
 from withhold.methods.features.exact.preserved_values import refuse_rare_values, with_every_value
 from withhold.methods.features.exact.small_classes import refuse_merged, refuse_small
 from withhold.methods.features.exact.streamed_means import streamed_means
@@ -57,18 +60,27 @@ class ExactMethod:
         journal: Journal,
     ) -> ExactModifier:
         """Learn codes on all records, and balance the classes of all of them."""
-        cases = _Cases(dataset, roles, config, progress)
+        cases = _Cases(dataset, roles, config, progress, key=journal.key)
         task = cases.task(config, seed, progress, journal)
-        chosen = candidate(task, cases.numbers, config, encoder=dataset.encoder)
+        choice = Choice(
+            task, config, dataset.encoder, cases.cell_of_task, torch.from_numpy(cases.value_of_cell)
+        )
+        chosen = choice.made(cases.numbers)
         made, drawn = _enough_people(chosen, cases, task, config, journal.key, progress)
         return _placed(made, cases, drawn, config, progress)
 
 
 class _Cases:
-    """The classes, values and cells of a dataset."""
+    """The classes, values and cells of what draws: the records of a dataset, or units of people."""
 
     def __init__(
-        self, dataset: Dataset, roles: Roles, config: ExactConfig, progress: Progress
+        self,
+        dataset: Dataset,
+        roles: Roles,
+        config: ExactConfig,
+        progress: Progress,
+        *,
+        key: bytes,
     ) -> None:
         self.dataset, self.roles = dataset, roles
         hidden = [complete(dataset.attribute(n)) for n in roles.suppress]
@@ -92,7 +104,8 @@ class _Cases:
                 " each other (setting smallest)"
             )
         self.people = people_in(dataset, roles, config.least, progress)
-        for note in linked_notes(dataset, roles, self.people):
+        by_person = config.per == "person"
+        for note in linked_notes(dataset, roles, self.people, by_person=by_person):
             progress.say(note)
         self.values, self.u = joint_names(
             [dataset.attribute(n) for n in roles.preserve], len(dataset)
@@ -104,26 +117,45 @@ class _Cases:
             least=config.least,
             attributes=roles.preserve,
         )
-        self.s = self.classes.codes
-        pairs, cell = np.unique(self.s * len(self.values) + self.u, return_inverse=True)
-        self.cell = cell.reshape(-1)
+        self.s, self.x = self.classes.codes, dataset.x
+        drawing, rows = self.classes, np.zeros(len(dataset), np.int64)
+        units = UnitRows.of(dataset, roles, self.s, self.u) if by_person else None
+        if units is not None:
+            self.s, self.u, self.x, rows = units.s, units.u, units.x, units.rows
+            drawing = replace(self.classes, codes=self.s)
+            for note in units.notes(config.each):
+                progress.say(note)
+        # The number of rows of a unit can be seen, so units are balanced for each number.
+        sizes = int(rows.max(initial=0)) + 1
+        found, cell = np.unique(
+            (self.s * len(self.values) + self.u) * sizes + rows, return_inverse=True
+        )
+        pairs, self.cell = found // sizes, cell.reshape(-1)
         self.cells = np.full((len(self.classes.names), len(self.values)), -1, np.int64)
         self.cells.reshape(-1)[pairs] = np.arange(len(pairs))
         self.value_of_cell = pairs % len(self.values)
         self.class_of_cell = pairs // len(self.values)
+        self.units = None if units is None else units.named(key, self.cell)
         quoted = ", ".join(f"'{n}'" for n in roles.suppress)
-        self.numbers = code_numbers(self.classes, self.u, config, quoted, progress)
+        self.numbers = code_numbers(
+            drawing, self.u, config, quoted, progress, of="people" if by_person else "records"
+        )
         self.everything: AllRecords | None = None  # where the features are not in memory
         if isinstance(dataset, StreamedDataset):
             self.everything = AllRecords(dataset, self.cell, self.class_of_cell)
         self.learned: IntArray | None = None  # rows of the records in the task; None: all
+
+    @property
+    def cell_of_task(self) -> torch.Tensor:
+        """The cells of the records in the task."""
+        return torch.from_numpy(self.cell if self.learned is None else self.cell[self.learned])
 
     def task(self, config: ExactConfig, seed: int, progress: Progress, journal: Journal) -> Task:
         """The same for the solvers of `codebook`, which pool cells of few records.
 
         Where the features are not in memory, the codes are learned from a sample of the records.
         """
-        s, u, x = self.s, self.u, self.dataset.x
+        s, u, x = self.s, self.u, self.x
         whole = ""
         if self.everything is not None:
             rows = sample_rows(self.cell, max(SAMPLE // self.dataset.dimension, 1000), seed)
@@ -156,18 +188,13 @@ def _enough_people(
 ) -> tuple[ExactModifier, IntArray]:
     """The balanced plan of some scores, without the codes that fewer than `least` people get."""
     data = cases.dataset
-    rows = slice(None) if cases.learned is None else cases.learned
-    kept = scored.expected(torch.from_numpy(cases.u)) >= 2 * config.least
-    if int(kept.sum()) < 2:
-        kept = torch.ones(len(scored.reader), dtype=torch.bool)
-    kept = with_every_value(kept, scored.log_shares)
+    kept = scored.common(torch.from_numpy(cases.u), config.least)
     potentials: torch.Tensor | None = None
-    labels = {n: data.attribute(n) for n in cases.roles.named}
     for attempt in range(_TRIES + 1):
         balance = scored.balanced(
             kept,
             task,
-            torch.from_numpy(cases.cell[rows]),
+            cases.cell_of_task,
             torch.from_numpy(cases.value_of_cell),
             before=potentials,
             everything=cases.everything,
@@ -191,7 +218,9 @@ def _enough_people(
             preserve=cases.roles.preserve,
             classes=cases.classes.names,
             values=cases.values,
+            units=cases.units,
         )
+        labels = {n: data.attribute(n) for n in made.needs}
         if cases.everything is not None:
             drawn = cases.everything.draw(made, labels, progress)
         else:
@@ -259,4 +288,5 @@ def _placed(
         classes=made.classes,
         values=made.values,
         rows=rows,
+        units=made.units,
     )

@@ -18,7 +18,9 @@ from withhold.methods.blocks import in_fixed_blocks
 from withhold.methods.channel import Channel, IntArray, counted, pick
 from withhold.methods.checked_state import Arrays, StateSettings, checked_modifier
 from withhold.methods.features.codebook.reader import READERS, Reader
+from withhold.methods.features.exact.exact_balance import exact_plan
 from withhold.methods.features.exact.labelled_cells import places, refuse_unknown
+from withhold.methods.features.exact.person_units import PersonUnits
 from withhold.methods.features.exact.table_rows import TableRows
 from withhold.methods.modifier import FloatArray, Labels, State
 
@@ -53,6 +55,7 @@ class ExactSettings(StateSettings):
     classes: tuple[str, ...]
     values: tuple[str, ...]
     table: dict[str, Any] | None = None
+    person: str | None = None
 
 
 class ExactModifier(Channel):
@@ -60,13 +63,15 @@ class ExactModifier(Channel):
 
     It needs the suppressed and preserved labels of every record. Released with the records of the
     fit, each class uses each code in exactly the same share, on average over the draws. For a
-    table, `rows` turns codes into rows.
+    table, `rows` turns codes into rows. With `units`, a person draws one code for all its rows with
+    the same class and preserved value.
     """
 
     method = "exact"
     kinds = ("features", "table")
     draws_by_row = True
     of_given_records = True
+    way_out = "give the records of the fit with all their columns"
 
     def __init__(
         self,
@@ -78,8 +83,9 @@ class ExactModifier(Channel):
         classes: tuple[str, ...],
         values: tuple[str, ...],
         rows: TableRows | None = None,
+        units: PersonUnits | None = None,
     ) -> None:
-        self.plan, self.key, self.codes = plan, key, plan.codes
+        self.plan, self.key, self.codes, self.units = plan, key, plan.codes, units
         self.suppress, self.preserve = suppress, preserve
         self.classes, self.values, self.rows = classes, values, rows
         self._potentials = torch.from_numpy(plan.potentials)
@@ -87,53 +93,88 @@ class ExactModifier(Channel):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The suppressed and the preserved attributes."""
-        return (*self.suppress, *self.preserve)
+        """The suppressed and the preserved attributes, and the person if it draws."""
+        person = () if self.units is None else (self.units.column,)
+        return tuple(dict.fromkeys((*self.suppress, *self.preserve, *person)))
 
     def cells_of(self, labels: Labels, n: int) -> tuple[IntArray, IntArray]:
         """The suppressed class (n,) and the cell (n,) of each record."""
+        s, u = self._places(labels, n)
+        return s, self.plan.cells[s, u]
+
+    def unit_of(self, labels: Labels, n: int) -> IntArray:
+        """The unit of each record (n,), where people draw."""
+        assert self.units is not None
+        people = labels[self.units.column]
+        return self.units.find(self.key, people, *self._places(labels, n))
+
+    def _places(self, labels: Labels, n: int) -> tuple[IntArray, IntArray]:
+        """The suppressed class (n,) and the preserved value (n,) of each record."""
         s, _ = places(labels, self.suppress, self.classes, n)
         u, _ = places(labels, self.preserve, self.values, n)
         cell = np.where((s < 0) | (u < 0), -1, self.plan.cells[s, u])
-        refuse_unknown(cell, self.needs)
-        return s, cell
+        refuse_unknown(cell, (*self.suppress, *self.preserve))
+        return s, u
 
     def _probabilities(self, x: FloatArray, labels: Labels) -> FloatArray:
-        s, cell = self.cells_of(labels, len(x))
+        if self.units is not None:
+            which, place = np.unique(self.unit_of(labels, len(x)), return_inverse=True)
+            return self.unit_plan(which)[place.reshape(-1)]
+        return self._plan_of(x, *self.cells_of(labels, len(x)))
+
+    def unit_plan(self, which: IntArray | None = None) -> FloatArray:
+        """W of some units (m,), or of all: (m, N)."""
+        assert self.units is not None
+        units = self.units
+        at = np.arange(len(units.x)) if which is None else which
+        return self._plan_of(units.x[at], units.s[at], units.cell[at])
+
+    def _plan_of(self, x: FloatArray, s: IntArray, cell: IntArray) -> FloatArray:
         # The class and the cell are passed along as two more columns.
         whole = np.column_stack([x, s.astype(np.float32), cell.astype(np.float32)])
         return in_fixed_blocks(self._work, whole, outputs=len(self.codes))
 
     def _work(self, piece: Tensor) -> Tensor:
         x, s, cell = piece[:, :-2].contiguous(), piece[:, -2].long(), piece[:, -1].long()
-        v = torch.softmax(self.plan.reader.scores(x, s) + self._potentials[cell], dim=1)
-        kept = v * self._keep[cell]
-        again = (1 - kept.sum(dim=1, keepdim=True)).clamp_min(0)
-        return kept + again * self._rest[cell]
+        scores = self.plan.reader.scores(x, s)
+        return exact_plan(scores, self._potentials[cell], self._keep[cell], self._rest[cell])
 
     def draw_with(
         self, x: FloatArray, labels: Labels | None, nonces: Nonces | None
     ) -> tuple[IntArray, FloatArray]:
         """The code of each record (n,), and W (n, N), of at most some thousand records.
 
-        nonces (n, k) tell equal records apart, so that each row draws by itself. Without them,
-        equal records of x are numbered.
+        nonces (n, k) tell equal records apart, so that each row draws by itself. Where people draw,
+        they only tell the draws of a release from others: see `_drawn_at`.
         """
         x, labels = self._checked(x, labels)
         if len(x) == 0:
             return np.empty(0, np.int64), np.empty((0, len(self.codes)), np.float32)
         w = self._finite(x, labels)
-        return pick(w, self._drawn_at(x, nonces)), w
+        return pick(w, self._drawn_at(x, labels, nonces)), w
 
     def uniforms(
         self, x: FloatArray, labels: Labels | None = None, *, nonces: Nonces | None = None
     ) -> npt.NDArray[np.float64]:
         """The number in (0, 1) at which each row draws its code: (n, d) -> (n,)."""
-        x, _ = self._checked(x, labels)
-        return self._drawn_at(x, counted(x) if nonces is None else nonces)
+        x, labels = self._checked(x, labels)
+        return self._drawn_at(x, labels, self._numbered(x, nonces))
 
-    def _drawn_at(self, x: FloatArray, nonces: Nonces | None) -> npt.NDArray[np.float64]:
-        return keyed_uniform(self._key_of("draws"), with_nonces(x, nonces))
+    def _drawn_at(
+        self, x: FloatArray, labels: Labels, nonces: Nonces | None
+    ) -> npt.NDArray[np.float64]:
+        """A person draws by its name. A draw without nonces is not the one of a release: code
+        vectors are made from it, and must not tell the draws that leave."""
+        if self.units is None:
+            return keyed_uniform(self._key_of("draws"), with_nonces(x, nonces))
+        which, place = np.unique(self.unit_of(labels, len(x)), return_inverse=True)
+        key = self._key_of("other draws" if nonces is None else "draws")
+        names = with_nonces(np.empty((len(which), 0), np.float32), self.units.name[which, None])
+        return keyed_uniform(key, names)[place.reshape(-1)]
+
+    def _numbered(self, x: FloatArray, nonces: Nonces | None) -> Nonces | None:
+        """The nonces; without them, equal records of x are numbered, unless people draw."""
+        return counted(x) if nonces is None and self.units is None else nonces
 
     def _key_of(self, purpose: str) -> bytes:
         """A key for this plan alone: two releases under one key must not share their draws, or
@@ -150,13 +191,13 @@ class ExactModifier(Channel):
     ) -> IntArray:
         """The code of each record: (n, d) -> (n,)."""
         x, labels = self._checked(x, labels)
-        nonces = counted(x) if nonces is None else nonces
+        nonces = self._numbered(x, nonces)
         out = np.empty(len(x), np.int64)
         for start in range(0, len(x), _PIECE):
             at = np.arange(start, min(start + _PIECE, len(x)))
             part = {n: a.rows(at) for n, a in labels.items()}
             try:
-                out[at] = self.draw_with(x[at], part, nonces[at])[0]
+                out[at] = self.draw_with(x[at], part, None if nonces is None else nonces[at])[0]
             except RecordError as error:
                 raise error.after(start) from None
         return out
@@ -174,6 +215,7 @@ class ExactModifier(Channel):
             "cells": p.cells,
         }  # fmt: skip
         arrays |= {f"reader.{k}": v for k, v in p.reader.state().items()}
+        arrays |= {} if self.units is None else self.units.state()
         return arrays if self.rows is None else arrays | self.rows.state()
 
     def settings(self) -> dict[str, Any]:
@@ -186,6 +228,7 @@ class ExactModifier(Channel):
             "classes": list(self.classes),
             "values": list(self.values),
             "table": None if self.rows is None else self.rows.settings(),
+            "person": None if self.units is None else self.units.column,
         }
 
     @classmethod
@@ -210,6 +253,11 @@ class ExactModifier(Channel):
             )
         arrays.expect("K", len(checked.classes))
         reader = READERS[checked.reader].from_arrays(arrays, checked.sharpness)
+        units = None
+        if checked.person is not None:
+            units = PersonUnits.from_arrays(
+                arrays, checked.person, classes=len(checked.classes), cells=len(keep)
+            )
         arrays.close()
         return cls(
             ExactPlan(reader, codes, potentials, keep, rest, np.array(cells)),
@@ -219,4 +267,5 @@ class ExactModifier(Channel):
             classes=checked.classes,
             values=checked.values,
             rows=rows,
+            units=units,
         )
