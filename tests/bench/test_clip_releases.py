@@ -13,7 +13,7 @@ from withhold.bench import Recipe, clip_releases, run_recipe
 from withhold.bench.clip_figures import by_video, guessing, reading
 from withhold.bench.clip_readers import target_model
 from withhold.bench.clip_releases import ClipCase
-from withhold.bench.clip_set import ClipSet, Target, planes
+from withhold.bench.clip_set import ClipSet, ClipTarget, planes
 from withhold.bench.clip_settings import ClipSettings
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
@@ -141,7 +141,7 @@ def test_several_attributes_are_one_task_of_binary_labels(figures: ClipSet) -> N
     assert (found.codes[:, 1:].sum(axis=1) == 1).all()
     hats = np.array(figures.labels["hat"].to_pylist()) == "yes"
     assert np.array_equal(found.codes[:, 0], hats)
-    target = Target.made("clips", figures, found, "")
+    target = ClipTarget.made("clips", figures, found, "")
     test = target.rows("test")
     assert guessing(target) == pytest.approx(_mixed_share(found.codes[test]))
     assert figures.truth("hat", ["hat"]).kind == "categorical"
@@ -178,7 +178,7 @@ def test_a_planted_leak_is_read_by_every_architecture() -> None:
     clips = rng.integers(0, 60, (80, 4, 16, 16, 3), dtype=np.uint8)
     clips[label == 1] += 120
     parts = np.array(["train", "train", "train", "val", "test"])[np.arange(80) // 2 % 5]
-    target = Target("clips", Attribute("a", "categorical", ("x", "y"), label), parts, None)
+    target = ClipTarget("clips", Attribute("a", "categorical", ("x", "y"), label), parts, None)
     how = ClipSettings(height=16, width=16, kept=4, frames=4, frames_shown=2_500, clips_shown=600)
     from withhold.bench.clip_figures import learn, read
 

@@ -12,7 +12,7 @@ import pytest
 from withhold.bench import find_recipe
 from withhold.bench.recipe import Recipe
 from withhold.bench.run import KINDS
-from withhold.bench.server_clients import Timed
+from withhold.bench.server_clients import TimedCalls
 from withhold.bench.server_fuzz import Fuzzed
 from withhold.bench.server_kills import Kills, _jobs, kill_under_load
 from withhold.bench.server_load import LoadSizes, ServerLoad, run_server_load
@@ -73,7 +73,7 @@ def test_a_job_that_is_gone_is_counted_as_lost(tmp_path: Path) -> None:
 
 
 def test_what_is_lost_or_an_error_is_not_sound() -> None:
-    timed = (Timed("healthz", 1, 2, 3.0, 4.0, 5.0, {200: 2}),)
+    timed = (TimedCalls("healthz", 1, 2, 3.0, 4.0, 5.0, {200: 2}),)
     kept = Kills(2, 3, 0, 0, 0, 1, 0.5, 0.6, {202: 3})
     good = ServerLoad(2, 2, timed, 1.0, 2.0, kept, Fuzzed(9, 3, 0, {404: 9}))
     assert good.sound

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from withhold.certificate import elimination_bound, elimination_exact
+from withhold.certificate import elimination_bound, rows_left
 from withhold.certificate.code_levels import code_levels
 from withhold.certificate.elimination_bound import known_bound, leave_one_out, measured_rates
-from withhold.certificate.elimination_exact import exact_left
 from withhold.certificate.elimination_rules import Level, right_left_out
 from withhold.certificate.given_release import ReleaseTally
+from withhold.certificate.rows_left import exact_left
 from withhold.records.attribute import Attribute
 
 Counts = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ def test_monte_carlo_is_above_the_exact_bound_by_less_than_its_error(
 ) -> None:
     counts = np.random.default_rng(0).poisson(30, (5, 20)).astype(float)
     exact = {left: known_bound(counts, left) for left in (30, 1500, 2700)}
-    monkeypatch.setattr(elimination_exact, "_WORK", 0)
+    monkeypatch.setattr(rows_left, "_WORK", 0)
     for left, truth in exact.items():
         assert truth < known_bound(counts, left) < truth + 2 * elimination_bound.ERROR
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from server.process import ServerProcess
-from withhold.server.gate import MOST_STRANGERS
+from withhold.server.request_checks import MOST_STRANGERS
 
 CODE = """
 import sys

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from server.conftest import Serve, Served, people
-from withhold.server.gate import COOKIE
+from withhold.server.request_checks import COOKIE
 from withhold.server.worker import run_worker
 
 ORIGIN = {"Origin": "http://127.0.0.1"}

@@ -13,7 +13,7 @@ from withhold.actions.request import Opening, Request
 from withhold.core.errors import UserError
 from withhold.core.output_targets import check_target
 from withhold.core.progress import Progress, Silent
-from withhold.media.extract_features import Job, plan
+from withhold.media.extract_features import ExtractionJob, plan
 from withhold.media.to_file import Extraction, extract_to
 from withhold.records.readers.collection import FILE
 from withhold.records.writers import check_sink
@@ -36,7 +36,9 @@ class ExtractRequest(Request):
     of_engine: EngineOptions = EngineOptions()
 
 
-def extract(request: ExtractRequest, progress: Progress | None = None) -> tuple[Job, Extraction]:
+def extract(
+    request: ExtractRequest, progress: Progress | None = None
+) -> tuple[ExtractionJob, Extraction]:
     """Extract the features. Call it again to resume an interrupted run."""
     progress = progress or Silent()
     output = request.output
@@ -77,7 +79,7 @@ def extract(request: ExtractRequest, progress: Progress | None = None) -> tuple[
     return job, done
 
 
-def _check_sendable(job: Job, engine: str) -> None:
+def _check_sendable(job: ExtractionJob, engine: str) -> None:
     """Refuse an extractor that holds what only this process has, such as a session of a library."""
     try:
         pickle.dumps((job.collection, job.extractor, job.cutting))

@@ -10,7 +10,6 @@ from withhold.audit.all_rows import rows_task
 from withhold.audit.attack_plan import Question, Seen
 from withhold.audit.beside_values import beside_values
 from withhold.audit.columns import Columns, ColumnsTask, worst_column
-from withhold.audit.copies import copies
 from withhold.audit.detectable import SmallestLeak
 from withhold.audit.feature_views import FeatureViews
 from withhold.audit.findings import Column, Copies
@@ -19,6 +18,7 @@ from withhold.audit.measure_attribute import floor
 from withhold.audit.pairing import PairedRelease
 from withhold.audit.setting_groups import Effort
 from withhold.audit.split import Split
+from withhold.audit.unchanged_records import copies
 from withhold.audit.unlabelled_columns import not_covered
 from withhold.audit.whole_people import WholePeople, WholePeopleTask
 from withhold.audit.whole_release import WholeRelease

@@ -22,7 +22,7 @@ from withhold.methods import Journal
 from withhold.records.dataset import Dataset
 from withhold.report import write_report
 
-Job = tuple[str, str, Callable[[], Evidence]]  # label, key, audit
+LabelledAudit = tuple[str, str, Callable[[], Evidence]]  # label, key, audit
 
 
 class AuditsResult(RecipeResult):
@@ -98,7 +98,7 @@ def _write_audit(
     write_report(evidence, target.with_name("report.html"), title=label)
 
 
-def _fitted(recipe: Recipe, output: Path, progress: Progress) -> Iterator[Job]:
+def _fitted(recipe: Recipe, output: Path, progress: Progress) -> Iterator[LabelledAudit]:
     """Each row of the recipe: fit, transform, audit."""
     data = public(recipe.data, progress=progress)
     journal = Journal(output.parent / "journal")
@@ -130,7 +130,7 @@ def _fit_and_audit(
     )
 
 
-def _external(recipe: Recipe, output: Path, progress: Progress) -> Iterator[Job]:
+def _external(recipe: Recipe, output: Path, progress: Progress) -> Iterator[LabelledAudit]:
     """Each pair of files: read both, match their records, audit."""
     from withhold.bench.external import External, make_external
 

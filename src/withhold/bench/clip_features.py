@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import get_attackers
 from withhold.audit.feature_views import FeatureViews
-from withhold.bench.clip_figures import ClipFigures, Reading, by_video, reading
-from withhold.bench.clip_set import ClipSet, Target
+from withhold.bench.clip_figures import ClipFigures, ModelReading, by_video, reading
+from withhold.bench.clip_set import ClipSet, ClipTarget
 from withhold.bench.fit_row import bench_key, labelled_release, row_config, row_method
 from withhold.bench.recipe import Recipe, RecipeRow
 from withhold.core.errors import UserError
@@ -22,7 +22,7 @@ READERS = ("logistic", "kernel", "trees", "mlp-small", "mlp-large")
 
 
 def feature_figures(
-    recipe: Recipe, row: RecipeRow, clips: ClipSet, targets: Mapping[str, Target], *, seed: int
+    recipe: Recipe, row: RecipeRow, clips: ClipSet, targets: Mapping[str, ClipTarget], *, seed: int
 ) -> ClipFigures:
     """Fit the row's method on features of the clips, and read its release with fresh attackers.
 
@@ -65,7 +65,9 @@ def feature_figures(
     )
 
 
-def _readings(learned: Dataset, read: Dataset, target: Target, seed: int) -> dict[str, Reading]:
+def _readings(
+    learned: Dataset, read: Dataset, target: ClipTarget, seed: int
+) -> dict[str, ModelReading]:
     """What attackers that learn from one dataset read from the test part of another."""
     train, val, test = (target.rows(part) for part in ("train", "val", "test"))
     views = FeatureViews.of(learned.x[train], seed=seed)

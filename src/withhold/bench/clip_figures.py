@@ -16,7 +16,7 @@ import numpy.typing as npt
 from withhold.audit.attackers.pixel_cnn import PixelCnn, PixelPrediction
 from withhold.audit.metrics import score
 from withhold.bench.clip_readers import target_model
-from withhold.bench.clip_set import PixelArray, Target, planes
+from withhold.bench.clip_set import ClipTarget, PixelArray, planes
 from withhold.bench.clip_settings import ClipSettings
 from withhold.records.attribute import Attribute
 
@@ -24,7 +24,7 @@ FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Reading:
+class ModelReading:
     """The figures of one model on the test part; cMAP and F1 of a multi-label task."""
 
     accuracy: float
@@ -45,10 +45,10 @@ class ClipFigures:
     by group of private attributes, then by model, fresh or of the originals.
     """
 
-    action: dict[str, Reading]
-    action_fixed: dict[str, Reading]
-    attack: dict[str, dict[str, Reading]]
-    ignorant: dict[str, dict[str, Reading]]
+    action: dict[str, ModelReading]
+    action_fixed: dict[str, ModelReading]
+    attack: dict[str, dict[str, ModelReading]]
+    ignorant: dict[str, dict[str, ModelReading]]
     distortion: float | None
     seconds: float
 
@@ -67,7 +67,7 @@ class ClipFigures:
         return max((f for f in found if f is not None), default=None)
 
 
-def learn(model: PixelCnn, clips: PixelArray, target: Target, seed: int) -> PixelPrediction:
+def learn(model: PixelCnn, clips: PixelArray, target: ClipTarget, seed: int) -> PixelPrediction:
     """The model after learning from the train and val parts of these clips (n, t, h, w, 3)."""
     train, val = target.rows("train"), target.rows("val")
     return model.fit(
@@ -79,7 +79,7 @@ def learn(model: PixelCnn, clips: PixelArray, target: Target, seed: int) -> Pixe
     )
 
 
-def read(model: PixelPrediction, clips: PixelArray, target: Target) -> Reading:
+def read(model: PixelPrediction, clips: PixelArray, target: ClipTarget) -> ModelReading:
     """What the model says of the test part; records of one video are averaged."""
     rows = target.rows("test")
     scores, truth = model.logits(planes(clips[rows])), target.truth.rows(rows)
@@ -88,12 +88,12 @@ def read(model: PixelPrediction, clips: PixelArray, target: Target) -> Reading:
     return reading(scores, truth)
 
 
-def reading(scores: FloatArray, truth: Attribute) -> Reading:
+def reading(scores: FloatArray, truth: Attribute) -> ModelReading:
     """Accuracy, or accuracy of labels, cMAP and F1 at 0.5."""
     found = score(scores, truth, draws=0)
     if truth.multilabel:
-        return Reading(found.accuracy, found.cmap, found.f1)
-    return Reading(found.accuracy)
+        return ModelReading(found.accuracy, found.cmap, found.f1)
+    return ModelReading(found.accuracy)
 
 
 def by_video(
@@ -106,7 +106,7 @@ def by_video(
     return total / np.bincount(where).astype(np.float32)[:, None], truth.rows(first)
 
 
-def guessing(target: Target) -> float:
+def guessing(target: ClipTarget) -> float:
     """What a model that sees nothing reaches: the majority, or for cMAP the mean prevalence."""
     test = target.truth.rows(target.rows("test"))
     if not test.multilabel:
@@ -119,7 +119,7 @@ def guessing(target: Target) -> float:
 
 def figures(
     released: Mapping[str, PixelArray],
-    targets: Mapping[str, Target],
+    targets: Mapping[str, ClipTarget],
     raw: Mapping[str, Mapping[str, PixelPrediction]],
     how: ClipSettings,
     *,
@@ -137,7 +137,7 @@ def figures(
         name: {m: read(model, released[targets[name].of], targets[name]) for m, model in of.items()}
         for name, of in raw.items()
     }
-    fresh: dict[str, dict[str, Reading]] = {}
+    fresh: dict[str, dict[str, ModelReading]] = {}
     for name, target in targets.items():
         if how.ignorant and name != action:
             continue
@@ -161,7 +161,7 @@ def figures(
     )
 
 
-def of_originals(raw: Mapping[str, Mapping[str, Reading]]) -> ClipFigures:
+def of_originals(raw: Mapping[str, Mapping[str, ModelReading]]) -> ClipFigures:
     """Figures of the originals: models of the originals are both fresh and ignorant."""
     action, *groups = raw
     one, others = dict(raw[action]), {g: dict(raw[g]) for g in groups}

@@ -25,7 +25,7 @@ from withhold.bench.clip_figures import ClipFigures, figures, guessing, learn, o
 from withhold.bench.clip_pictures import EXAMPLES, draw_pictures, some_frames
 from withhold.bench.clip_readers import target_model
 from withhold.bench.clip_result import ClipResult, ClipRow, draw_clip_tradeoff
-from withhold.bench.clip_set import ClipSet, PixelArray, Target, planes
+from withhold.bench.clip_set import ClipSet, ClipTarget, PixelArray, planes
 from withhold.bench.clip_settings import ClipSettings
 from withhold.bench.fit_row import bench_key, row_config, row_method
 from withhold.bench.pixel_set import folder_of
@@ -49,7 +49,7 @@ class ClipCase:
 
     fit: ClipSet
     sets: Mapping[str, ClipSet]
-    targets: Mapping[str, Target]
+    targets: Mapping[str, ClipTarget]
 
     @classmethod
     def of(cls, recipe: Recipe, output: Path, progress: Progress) -> ClipCase:
@@ -74,7 +74,7 @@ class ClipCase:
         wanted: dict[str, tuple[str, tuple[str, ...]]] = {how.action: (OURS, (how.action,))}
         wanted |= {g: (where, names) for g, names in attacked(recipe).items()}
         targets = {
-            name: Target.made(of, sets[of], sets[of].truth(name, names), how.video)
+            name: ClipTarget.made(of, sets[of], sets[of].truth(name, names), how.video)
             for name, (of, names) in wanted.items()
         }
         for name, target in targets.items():

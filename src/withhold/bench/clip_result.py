@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from withhold.bench.clip_figures import ClipFigures, Reading
+from withhold.bench.clip_figures import ClipFigures, ModelReading
 from withhold.bench.result_table import Cells, RecipeResult, percent, with_spread
 from withhold.bench.tradeoff_figure import Curve, Panel, Spot, draw_figure
 
@@ -86,7 +86,7 @@ class ClipResult(RecipeResult):
         return header, lines
 
     def _by_model(self, which: str, group: str | None = None) -> Cells:
-        def of(figures: ClipFigures) -> dict[str, Reading]:
+        def of(figures: ClipFigures) -> dict[str, ModelReading]:
             found: Any = getattr(figures, which)
             return dict(found if group is None else found.get(group, {}))
 

@@ -107,7 +107,7 @@ def _shown(attribute: Attribute) -> range:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class ClipTarget:
     """What fresh models learn: an attribute of some clips. `of` names the set they are in."""
 
     of: str
@@ -116,7 +116,7 @@ class Target:
     video: npt.NDArray[np.int64] | None
 
     @classmethod
-    def made(cls, of: str, clips: ClipSet, truth: Attribute, video: str) -> Target:
+    def made(cls, of: str, clips: ClipSet, truth: Attribute, video: str) -> ClipTarget:
         """From the labels of a set."""
         parts = np.asarray(clips.labels["split"].to_pylist())
         groups = None

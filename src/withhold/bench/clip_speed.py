@@ -18,7 +18,7 @@ from withhold.bench.result_table import BenchResult, Cells
 from withhold.core.progress import Progress
 from withhold.learn.nets.device import core_count, threads
 from withhold.methods.clips.adversarial.fit import AnonymiserStep, whole_step
-from withhold.methods.clips.adversarial.step import Players, action_step, privacy_step
+from withhold.methods.clips.adversarial.step import ClipPlayers, action_step, privacy_step
 from withhold.methods.clips.label_heads import Head, LabelHeads
 from withhold.methods.clips.labelled_clips import ClipPart, LabelledClips
 from withhold.methods.clips.meta.config import MetaConfig
@@ -91,7 +91,7 @@ def measure_clip_speed(
 
 def _timed(config: MetaConfig, turns: int) -> list[TimedUpdate]:
     data = random_clips(config)
-    players = Players.start(data, config, 0, torch.device("cpu"))
+    players = ClipPlayers.start(data, config, 0, torch.device("cpu"))
     players.start_optimisers(config)
     updates = {"adversarial": whole_step(players, data, config)}
     for name, changes in UPDATES.items():
@@ -116,7 +116,9 @@ def _timed(config: MetaConfig, turns: int) -> list[TimedUpdate]:
     ]
 
 
-def _seconds(players: Players, update: AnonymiserStep, config: MetaConfig) -> tuple[float, float]:
+def _seconds(
+    players: ClipPlayers, update: AnonymiserStep, config: MetaConfig
+) -> tuple[float, float]:
     """Of a whole step, and of its anonymiser: the mean of an odd and an even step."""
     generator = torch.Generator().manual_seed(0)
     players.train()

@@ -20,7 +20,7 @@ from withhold.bench.process_memory import figure_of, need_proc
 from withhold.bench.result_table import BenchResult, Cells
 from withhold.core.progress import Progress, Silent
 from withhold.media.encode import encode
-from withhold.media.extract_features import Job, plan
+from withhold.media.extract_features import ExtractionJob, plan
 from withhold.media.to_file import extract_to
 from withhold.records.samples import Clip, Kind, Picture, Sound
 
@@ -147,7 +147,7 @@ def _timed(name: str, settings: dict[str, Any], files: int, work: Path) -> Timed
     return Timed(name, files, files / statistics.median(bare), files / statistics.median(ours))
 
 
-def _bare(job: Job, most: int | None = None) -> None:
+def _bare(job: ExtractionJob, most: int | None = None) -> None:
     """The least that an extraction must do: decode, prepare, forward."""
     held = []
     for place, item in enumerate(job.collection.items()):

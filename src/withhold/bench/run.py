@@ -25,7 +25,7 @@ KINDS = {
     "release-leaks": ("release_leaks", "measure_release_leaks"),
     "soundness": ("soundness", "measure_soundness"),
     "elimination": ("elimination_remedies", "measure_elimination"),
-    "elimination-exact": ("elimination_exact", "run_elimination_exact"),
+    "elimination-exact": ("exact_elimination", "run_elimination_exact"),
     "equal-proof": ("equal_proof", "run_equal_proof"),
     "speed": ("speed", "measure_speed"),
     "codebook-speed": ("codebook_speed", "measure_codebook_speed"),

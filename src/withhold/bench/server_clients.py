@@ -26,7 +26,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedCalls:
     """Requests of one call. Times are in milliseconds; answers: how many by status."""
 
     call: str
@@ -38,7 +38,7 @@ class Timed:
     answers: dict[int, int]
 
 
-def time_call(server: ServerProcess, call: Call, *, clients: int, seconds: float) -> Timed:
+def time_call(server: ServerProcess, call: Call, *, clients: int, seconds: float) -> TimedCalls:
     """Repeat a call with this many clients; a request that has begun is waited for."""
     took: list[float] = []
     answers: Counter[int] = Counter()
@@ -55,7 +55,7 @@ def time_call(server: ServerProcess, call: Call, *, clients: int, seconds: float
     run_clients(server, client, clients)
     span = time.perf_counter() - began
     p50, p99 = (float(np.percentile(took, q)) for q in (50, 99))
-    return Timed(call.name, clients, len(took), len(took) / span, p50, p99, dict(answers))
+    return TimedCalls(call.name, clients, len(took), len(took) / span, p50, p99, dict(answers))
 
 
 def run_clients(

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from withhold.bench.process_memory import need_proc
 from withhold.bench.recipe import Recipe
 from withhold.bench.result_table import BenchResult, Cells
-from withhold.bench.server_clients import Call, Timed, time_call
+from withhold.bench.server_clients import Call, TimedCalls, time_call
 from withhold.bench.server_fuzz import Fuzzed, fuzz
 from withhold.bench.server_kills import Kills, kill_under_load
 from withhold.bench.server_process import ServerProcess
@@ -54,7 +54,7 @@ class ServerLoad(BenchResult):
 
     cores: int
     workers: int
-    timed: tuple[Timed, ...]
+    timed: tuple[TimedCalls, ...]
     memory_before: float
     memory_after: float
     kills: Kills | None

@@ -28,8 +28,8 @@ import numpy.typing as npt
 
 from withhold.certificate.bound import Table
 from withhold.certificate.code_levels import code_levels
-from withhold.certificate.elimination_exact import exact_left
 from withhold.certificate.elimination_rules import RULES, Level, right_left_out, right_on_rest
+from withhold.certificate.rows_left import exact_left
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

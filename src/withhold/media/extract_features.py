@@ -32,7 +32,7 @@ from withhold.records.splits import SPLIT, column_of
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class ExtractionJob:
     """A planned extraction: the media, the extractor, and which records are held out."""
 
     collection: Collection
@@ -66,7 +66,7 @@ def plan(
     clips: int | None = None,
     annotations: str | Path | None = None,
     allow_outside: bool = False,
-) -> Job:
+) -> ExtractionJob:
     """Open the media, make the extractor, and check that they match. Nothing is extracted yet.
 
     `like` names a dataset whose extractor and statistics are used. Unless `allow_outside`, a table
@@ -100,7 +100,7 @@ def plan(
         check_test(test, media, known)
     elif SPLIT in media.schema.names and found.lacks_statistics:
         train_rows(Dataset.of_labels(media.labels(), len(media), name=media.name))
-    return Job(media, _suited(found, media, cutting), cutting, test)
+    return ExtractionJob(media, _suited(found, media, cutting), cutting, test)
 
 
 def extract(
@@ -160,7 +160,7 @@ def check_test(condition: str, media: Collection, known: pa.Schema) -> None:
         labels.with_test_where(condition)
 
 
-def with_parts(job: Job, labels: pa.Table, progress: Progress) -> Dataset:
+def with_parts(job: ExtractionJob, labels: pa.Table, progress: Progress) -> Dataset:
     """The labels as a dataset without features, split as the job says."""
     blank = Dataset.of_labels(labels, labels.num_rows, name=job.collection.name)
     if job.test is not None:
@@ -188,7 +188,7 @@ def train_rows(blank: Dataset) -> npt.NDArray[np.bool_]:
     return train
 
 
-def note_of(job: Job, fitted: Extractor, skipped: list[Skipped]) -> bytes:
+def note_of(job: ExtractionJob, fitted: Extractor, skipped: list[Skipped]) -> bytes:
     """How features were made, for the metadata of the file."""
     media = {
         "items": len(job.collection),
@@ -199,7 +199,7 @@ def note_of(job: Job, fitted: Extractor, skipped: list[Skipped]) -> bytes:
     return json.dumps(fitted.state() | {"media": media}).encode()
 
 
-def check_some(job: Job, records: int, skipped: list[Skipped]) -> None:
+def check_some(job: ExtractionJob, records: int, skipped: list[Skipped]) -> None:
     """Refuse a dataset without records, and give the first reason."""
     if not records:
         why = f": {skipped[0].name}: {skipped[0].reason}" if skipped else ""

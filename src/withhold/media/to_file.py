@@ -19,7 +19,7 @@ from withhold.core.lists import as_csv
 from withhold.core.progress import Progress
 from withhold.core.spread import MapInOrder
 from withhold.media.extract_features import (
-    Job,
+    ExtractionJob,
     check_some,
     note_of,
     train_rows,
@@ -55,7 +55,7 @@ def errors_path(output: Path) -> Path:
 
 
 def extract_to(
-    job: Job,
+    job: ExtractionJob,
     output: Path,
     *,
     strict: bool = False,
@@ -91,7 +91,7 @@ def extract_to(
 
 
 def _blocks(
-    job: Job, start: int, workers: int | None, spread: MapInOrder | None
+    job: ExtractionJob, start: int, workers: int | None, spread: MapInOrder | None
 ) -> Iterator[Block]:
     if spread is None:
         return blocks(job.collection, job.extractor, job.cutting, start=start, workers=workers)
@@ -102,7 +102,7 @@ def _blocks(
 
 def _fill(
     parts: ExtractedParts,
-    job: Job,
+    job: ExtractionJob,
     strict: bool,
     progress: Progress,
     made: Callable[[], Iterator[Block]],
@@ -142,7 +142,7 @@ def _with_statistics(extractor: Extractor, parts: ExtractedParts, blank: Dataset
 
 
 def _write(
-    job: Job,
+    job: ExtractionJob,
     fitted: Extractor,
     parts: ExtractedParts,
     blank: Dataset,
@@ -172,7 +172,7 @@ def _write(
                 bar.advance(len(x))
 
 
-def _refuse(job: Job, skipped: list[Skipped], strict: bool) -> None:
+def _refuse(job: ExtractionJob, skipped: list[Skipped], strict: bool) -> None:
     if strict and skipped:
         raise UserError(
             f"{skipped[0].name} of {job.collection.name} cannot be used: {skipped[0].reason};"

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from withhold.server.api_models import DatasetAnswer, InspectionAnswer
-from withhold.server.job_requests import Id, InspectJob, Names, Reading
+from withhold.server.job_requests import Id, InspectJob, Names, ReadingOptions
 from withhold.server.route_support import BINARY, answers, service_of
 from withhold.server.service import in_thread
 
@@ -17,14 +17,14 @@ Format = Literal["csv", "tsv", "csv.gz", "jsonl", "jsonl.gz", "parquet", "xlsx",
 FileName = Annotated[str, StringConstraints(max_length=1000)]
 
 
-class Roles(BaseModel):
+class NamedRoles(BaseModel):
     """Roles to check, and how to read the file."""
 
     model_config = ConfigDict(extra="forbid")
 
     suppress: Names = Field(default_factory=list)
     preserve: Names = Field(default_factory=list)
-    reading: Reading = Reading()
+    reading: ReadingOptions = ReadingOptions()
 
 
 @router.post(
@@ -70,7 +70,7 @@ def remove(request: Request, id: Id) -> Response:
 
 
 @router.post("/{id}/inspect", responses=answers(400, 401, 404, 409, 413, 422, 429, 504))
-async def inspect(request: Request, id: Id, roles: Roles) -> InspectionAnswer:
+async def inspect(request: Request, id: Id, roles: NamedRoles) -> InspectionAnswer:
     """What is in the file, and what is feasible for the roles. The same question is asked once."""
     service = service_of(request)
     asked = InspectJob(kind="inspect", dataset=id, **_fields(roles))
@@ -79,5 +79,5 @@ async def inspect(request: Request, id: Id, roles: Roles) -> InspectionAnswer:
     return InspectionAnswer.model_validate(done.result)
 
 
-def _fields(roles: Roles) -> dict[str, Any]:
+def _fields(roles: NamedRoles) -> dict[str, Any]:
     return {name: getattr(roles, name) for name in type(roles).model_fields}

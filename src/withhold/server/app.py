@@ -21,12 +21,12 @@ from withhold.core.errors import UserError
 from withhold.server import api_bundles, api_datasets, api_jobs
 from withhold.server.access_token import read_digest
 from withhold.server.api_models import Health
-from withhold.server.gate import Gate
 from withhold.server.page import data_routes, home_routes, job_routes
 from withhold.server.page.rendering import page
 from withhold.server.page.sessions import has_session
 from withhold.server.private_folder import without_paths
 from withhold.server.problems import Problem, ProblemBody
+from withhold.server.request_checks import Gate
 from withhold.server.route_support import answers, service_of
 from withhold.server.server_log import ServerLog
 from withhold.server.server_settings import ServerSettings

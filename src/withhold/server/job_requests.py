@@ -29,7 +29,7 @@ class _Asked(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Reading(_Asked):
+class ReadingOptions(_Asked):
     """How to read the file."""
 
     features: Name | None = Field(
@@ -46,7 +46,7 @@ class _OnData(_Asked):
     dataset: Id = Field(description="an uploaded dataset")
     suppress: Names = Field(min_length=1, description="attributes that nobody should infer")
     preserve: Names = Field(default_factory=list, description="attributes that should stay")
-    reading: Reading = Reading()
+    reading: ReadingOptions = ReadingOptions()
 
 
 class InspectJob(_OnData):
@@ -103,7 +103,7 @@ class AuditJob(_Asked):
     fail_if: Names = Field(default_factory=list, description='gate, such as "sex>floor+2"')
     quick: bool = Field(False, description="run a weaker audit in less time")
     seed: Seed = 0
-    reading: Reading = Reading()
+    reading: ReadingOptions = ReadingOptions()
 
 
 class TransformJob(_Asked):
@@ -125,7 +125,7 @@ class CertifyJob(_Asked):
     bundle: Id = Field(description="a bundle made by a fit")
     dataset: Id = Field(description="labelled records that the fit never saw")
     confidence: float = Field(0.95, gt=0.5, lt=1)
-    reading: Reading = Reading()
+    reading: ReadingOptions = ReadingOptions()
 
 
 AnyJob = Annotated[

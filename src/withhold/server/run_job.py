@@ -27,7 +27,7 @@ from withhold.server.job_requests import (
     CompareJob,
     FitJob,
     InspectJob,
-    Reading,
+    ReadingOptions,
     ReleaseJob,
     TransformJob,
 )
@@ -290,6 +290,6 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _reading(asked: Reading) -> DataOptions:
+def _reading(asked: ReadingOptions) -> DataOptions:
     given = asked.model_dump(exclude=set() if asked.features else {"features"})
     return DataOptions.model_validate(given)

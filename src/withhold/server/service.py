@@ -12,9 +12,9 @@ from withhold.server.database import Database
 from withhold.server.dataset_store import DatasetStore, Upload
 from withhold.server.job_requests import AnyJob, AuditJob, CertifyJob, TransformJob
 from withhold.server.job_store import Job, JobStore, QueueFull
-from withhold.server.metrics import Metrics
 from withhold.server.private_folder import PrivateFolder
 from withhold.server.problems import Problem, missing
+from withhold.server.server_figures import Metrics
 from withhold.server.server_log import ServerLog
 from withhold.server.server_settings import ServerSettings
 from withhold.server.supervisor import Supervisor

@@ -11,8 +11,8 @@ import pytest
 from withhold.core.errors import UserError
 from withhold.datasets.worlds import best_guess, drawn_faces
 from withhold.datasets.worlds.drawn_faces import VALUES
-from withhold.datasets.worlds.drawn_faces.attributes import Codes, draw_codes, joint
-from withhold.datasets.worlds.drawn_faces.people import faces_of
+from withhold.datasets.worlds.drawn_faces.face_attributes import Codes, draw_codes, joint
+from withhold.datasets.worlds.drawn_faces.face_people import faces_of
 from withhold.datasets.worlds.drawn_faces.portrait import HAIR, SKIN, Nuisance, draw_portraits
 from withhold.records.dataset import Dataset
 from withhold.records.samples import Picture

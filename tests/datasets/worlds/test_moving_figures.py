@@ -16,13 +16,13 @@ from withhold.datasets.worlds import moving_figures
 from withhold.datasets.worlds.attribute_set import Codes
 from withhold.datasets.worlds.drawn_world import draw_people
 from withhold.datasets.worlds.moving_figures import VALUES, best_guess
-from withhold.datasets.worlds.moving_figures.attributes import FIGURES
 from withhold.datasets.worlds.moving_figures.figure import (
     CLOTHES,
     SKIN,
     ClipNuisance,
     draw_figures,
 )
+from withhold.datasets.worlds.moving_figures.figure_attributes import FIGURES
 from withhold.datasets.worlds.moving_figures.motion import CYCLES, draw_phases
 from withhold.datasets.worlds.moving_figures.skeleton import (
     PROPORTIONS,

@@ -16,7 +16,7 @@ from withhold.core.errors import UserError
 from withhold.methods import read_config
 from withhold.methods.clips.adversarial.config import AdversarialConfig
 from withhold.methods.clips.adversarial.step import (
-    Seen,
+    SeenClips,
     action_step,
     action_updates,
     anonymiser_step,
@@ -25,7 +25,7 @@ from withhold.methods.clips.adversarial.step import (
     restart,
     worst,
 )
-from withhold.methods.clips.watch import Watch
+from withhold.methods.clips.clip_watch import ClipWatch
 from withhold.records.dataset import Dataset
 
 CONFIG = AdversarialConfig(gamma=2.0, frames=4)
@@ -93,7 +93,7 @@ def test_updates_of_privacy_models_are_capped(
     assert privacy_updates(players(), batches, config)[0] == taken
 
 
-def wrong(seed: int) -> Seen:
+def wrong(seed: int) -> SeenClips:
     """Frames of noise with random labels, which nobody can always be right about."""
     return seen(seed, b=16)
 
@@ -182,7 +182,7 @@ def test_a_fit_on_images_is_refused() -> None:
 
 def test_warnings_of_a_collapse_and_a_lost_action_come_once() -> None:
     said = Recorder()
-    watch = Watch(said, action_floor=0.5)
+    watch = ClipWatch(said, action_floor=0.5)
     good = {"spread": 0.2, "action_val": 0.9, "privacy_spread": 1.0}
     for means in (good, *[{**good, "spread": 0.001}] * 3, *[{**good, "action_val": 0.51}] * 3):
         watch.look(means)

@@ -13,7 +13,7 @@ from methods.clips.tiny_players import PRIVATE, players, task
 from methods.clips.toy_clips import fitted
 from support import Recorder
 from withhold.core.errors import UserError
-from withhold.methods.clips.adversarial.step import Players, Task, objective
+from withhold.methods.clips.adversarial.step import ClipPlayers, ClipTask, objective
 from withhold.methods.clips.label_heads import Head, LabelHeads
 from withhold.methods.clips.meta.config import MetaConfig
 from withhold.methods.clips.meta.fit import EpochSets
@@ -23,12 +23,14 @@ from withhold.methods.clips.meta.step import meta_gradient, meta_step
 CONFIG = MetaConfig(alpha=0.3, gamma=2.0, frames=4)
 
 
-def written_out(nets: Players, support: Task, query: Task, config: MetaConfig) -> list[Any]:
+def written_out(
+    nets: ClipPlayers, support: ClipTask, query: ClipTask, config: MetaConfig
+) -> list[Any]:
     """grad_phi [ L(phi, D_s) + L(phi - alpha grad L(phi, D_s), D_q) ] by one large graph."""
     names = [n for n, _ in nets.anonymiser.named_parameters()]
     phi = [p.detach().clone().requires_grad_() for p in nets.anonymiser.parameters()]
 
-    def loss(weights: list[Any], of: Task) -> Any:
+    def loss(weights: list[Any], of: ClipTask) -> Any:
         spare = deepcopy(nets)  # so that no batch norm of the one changes the other
         given = dict(zip(names, weights, strict=True))
         return objective(

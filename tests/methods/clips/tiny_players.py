@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from withhold.methods.clips.adversarial.step import Players, Seen, Task
+from withhold.methods.clips.adversarial.step import ClipPlayers, ClipTask, SeenClips
 from withhold.methods.clips.label_heads import Head, LabelHeads
 
 ACTIONS = LabelHeads((Head("useful", 3, multilabel=False),))
@@ -18,10 +18,10 @@ PRIVATE = LabelHeads((Head("person", 4, multilabel=False), Head("marks", 2, mult
 FRAMES = 4
 
 
-def players(models: int = 3, seed: int = 0, rate: float = 0.1) -> Players:
+def players(models: int = 3, seed: int = 0, rate: float = 0.1) -> ClipPlayers:
     """A U-Net's stand-in, a clip model and some frame models, with plain gradient descent."""
     torch.manual_seed(seed)
-    made = Players(
+    made = ClipPlayers(
         nn.Sequential(
             nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.Tanh(),
             nn.Conv2d(4, 3, 1), nn.Sigmoid(),
@@ -48,7 +48,7 @@ class MeanPixels(nn.Module):
         return x.flatten(2).mean(2)
 
 
-def task(seed: int, b: int = 4, **changes: Any) -> Task:
+def task(seed: int, b: int = 4, **changes: Any) -> ClipTask:
     """Random clips, with everything shown to all models."""
     generator = torch.Generator().manual_seed(seed)
     fields: dict[str, Any] = {
@@ -58,10 +58,10 @@ def task(seed: int, b: int = 4, **changes: Any) -> Task:
         "models": (0, 1, 2),
         "frames": torch.rand(b, FRAMES, generator=generator).argsort(1)[:, :2],
     }
-    return Task(**fields | changes)
+    return ClipTask(**fields | changes)
 
 
-def seen(seed: int, b: int = 4) -> Seen:
+def seen(seed: int, b: int = 4) -> SeenClips:
     """What the opponents of a task see, with some labels missing."""
     generator = torch.Generator().manual_seed(100 + seed)
     private = torch.cat(
@@ -72,4 +72,4 @@ def seen(seed: int, b: int = 4) -> Seen:
         dim=1,
     )
     t = task(seed, b)
-    return Seen(t.x, t.action, private, t.frames)
+    return SeenClips(t.x, t.action, private, t.frames)

@@ -27,7 +27,7 @@ from withhold.media.cutting import Cutting
 from withhold.media.extract_features import extract
 from withhold.media.raw_views import MediaViews
 from withhold.methods.features.latent_adapter import LatentAdapterModifier
-from withhold.methods.features.latent_adapter.players import AdapterNet
+from withhold.methods.features.latent_adapter.adapter_players import AdapterNet
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 

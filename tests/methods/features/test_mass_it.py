@@ -31,7 +31,7 @@ from withhold.learn.training import initialise
 from withhold.methods import read_config
 from withhold.methods.features.mass_it import MassItConfig, MassItLimits, MassItModifier, limits_of
 from withhold.methods.features.mass_it.limits import mean_conditional, mean_entropy
-from withhold.methods.features.mass_it.players import Players, Target
+from withhold.methods.features.mass_it.mass_it_players import MassItPlayers, MassItTarget
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 from withhold.records.feasibility import conditional_entropy
@@ -177,17 +177,19 @@ def test_entropies_of_several_labels_are_means_over_them() -> None:
 # --- the players ------------------------------------------------------------------------------
 
 
-def play(*, suppress: bool) -> tuple[Players, Target, torch.Tensor, torch.Tensor, torch.Tensor]:
+def play(
+    *, suppress: bool
+) -> tuple[MassItPlayers, MassItTarget, torch.Tensor, torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
     x, noise = (unit(torch.randn(40, 5, generator=generator)) for _ in range(2))
     attribute = Attribute("a", "categorical", ("0", "1"), np.arange(40) % 2)
     model = AttributeNet(5, 2, (6,))
     initialise(model, 0)
-    target = Target(
+    target = MassItTarget(
         attribute, torch.device("cpu"), weight=3.0, suppress=suppress, entropy_bits=1.2,
         limit_bits=0.0 if suppress else 1.2,
     )  # fmt: skip
-    players = Players(5, [model], MassItConfig(hidden=(7,), critic=(4,)), seed=0)
+    players = MassItPlayers(5, [model], MassItConfig(hidden=(7,), critic=(4,)), seed=0)
     return players, target, x, noise, torch.arange(40)
 
 

@@ -19,6 +19,7 @@ from withhold.core.errors import UserError
 from withhold.learn.journal import Journal
 from withhold.methods import read_config
 from withhold.methods.images.replace.config import GapConfig, ReplaceConfig
+from withhold.methods.images.replace.image_watch import ImageWatch
 from withhold.methods.images.replace.modifier import ReplaceModifier
 from withhold.methods.images.replace.new_classes import NewClasses
 from withhold.methods.images.replace.step import (
@@ -29,7 +30,6 @@ from withhold.methods.images.replace.step import (
     generator_step,
     hiding_loss,
 )
-from withhold.methods.images.replace.watch import Watch
 from withhold.records.attribute import Attribute
 from withhold.records.dataset import Dataset
 from withhold.records.samples import Picture
@@ -260,7 +260,7 @@ def test_several_attributes_are_replaced_together() -> None:
 
 def test_warnings_come_after_two_bad_epochs_and_once() -> None:
     said = Recorder()
-    watch = Watch(GapConfig(epsilon=0.01), 0.5, said)
+    watch = ImageWatch(GapConfig(epsilon=0.01), 0.5, said)
     good = {"filter_distortion": 0.009, "filter_spread": 0.4}
     bad = {"filter_distortion": 0.05, "filter_spread": 0.001}
     watch.look(bad)
@@ -276,7 +276,7 @@ def test_warnings_come_after_two_bad_epochs_and_once() -> None:
 
 def test_a_reader_of_no_use_is_told() -> None:
     said = Recorder()
-    watch = Watch(ReplaceConfig(), 0.5, said)
+    watch = ImageWatch(ReplaceConfig(), 0.5, said)
     means = {"generator_distortion": 0.001, "generator_read_real": 0.5, "generator_read_made": 1.0}
     for _ in range(2):
         watch.look(means)

@@ -27,6 +27,7 @@ from withhold.learn.nets.channels_last import channels_last
 from withhold.learn.nets.device import pick_device, threads, threads_for
 from withhold.learn.training import Schedule, seeded, set_rate, take_step
 from withhold.methods.clips.clip_config import ClipConfig, ClipModelName, model_and_width
+from withhold.methods.clips.clip_watch import ClipWatch
 from withhold.methods.clips.epoch_pictures import EpochPictures
 from withhold.methods.clips.first_phases import learn_actions, learn_to_return
 from withhold.methods.clips.frame_modifier import FrameModifier, FrameSettings
@@ -40,7 +41,6 @@ from withhold.methods.clips.networks import (
     make_anonymiser,
 )
 from withhold.methods.clips.spact.config import PRESETS as SPACT
-from withhold.methods.clips.watch import Watch
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
@@ -121,7 +121,7 @@ def learn_style(
     schedule = Schedule.of(len(data.train), config.batch, config.epochs, steps=STEPS)
     stage = context.stage("noisy features", config=config.model_dump(mode="json"))
     stage.resume(anonymiser=anonymiser, adam=optimiser)
-    watch = Watch(context.progress, action_floor=majority(data.actions, data.train.action))
+    watch = ClipWatch(context.progress, action_floor=majority(data.actions, data.train.action))
     pictures = EpochPictures(data, context)
     with (
         threads(threads_for(1e9)),

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from withhold.core.errors import UserError
-from withhold.records.readers.hugging_face import hugging_face_table, is_hugging_face
+from withhold.records.readers.hugging_face_source import hugging_face_table, is_hugging_face
 from withhold.records.readers.source import Source, check_table
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from withhold.bundle.bundle import Bundle
 from withhold.core.errors import UserError
-from withhold.records.readers.hugging_face import with_class_names
+from withhold.records.readers.hugging_face_source import with_class_names
 from withhold.release.engines.batch_look import WithDigests
 from withhold.release.engines.distributed import ROWS, DistributedRelease, EngineRelease
 from withhold.release.engines.engine import InWorker, opened

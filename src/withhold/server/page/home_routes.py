@@ -9,11 +9,11 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from withhold.server.dataset_store import format_of, shown_name
-from withhold.server.gate import COOKIE
 from withhold.server.page.form_upload import FormFile
 from withhold.server.page.rendering import page, static
 from withhold.server.page.sessions import same_origin, sign_in, sign_out
 from withhold.server.problems import Problem
+from withhold.server.request_checks import COOKIE
 from withhold.server.route_support import service_of
 from withhold.server.service import in_thread
 

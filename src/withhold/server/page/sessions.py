@@ -10,8 +10,8 @@ from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
 
 from withhold.server.access_token import digest, matches, read_digest
-from withhold.server.gate import COOKIE
 from withhold.server.problems import Problem
+from withhold.server.request_checks import COOKIE
 from withhold.server.service import Service
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.datasets.worlds.attribute_set import Correlation
-from withhold.datasets.worlds.drawn_faces.attributes import FACES, VALUES, best_guess
-from withhold.datasets.worlds.drawn_faces.people import faces_of
+from withhold.datasets.worlds.drawn_faces.face_attributes import FACES, VALUES, best_guess
+from withhold.datasets.worlds.drawn_faces.face_people import faces_of
 from withhold.datasets.worlds.drawn_faces.portrait import Nuisance, draw_portraits
 from withhold.datasets.worlds.drawn_world import (
     check_at_least,

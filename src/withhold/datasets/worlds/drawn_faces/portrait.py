@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from withhold.datasets.worlds.attribute_set import Codes
 from withhold.datasets.worlds.canvas import ALL, Canvas, Floats, colours
-from withhold.datasets.worlds.drawn_faces.attributes import VALUES
+from withhold.datasets.worlds.drawn_faces.face_attributes import VALUES
 from withhold.datasets.worlds.nuisance import Place, Spread
 
 SKIN = colours("f6d3bd", "deb08a", "b07d55", "75503a")

@@ -21,8 +21,8 @@ from withhold.datasets.worlds.drawn_world import (
     draw_people,
     label_table,
 )
-from withhold.datasets.worlds.moving_figures.attributes import FIGURES, VALUES, best_guess
 from withhold.datasets.worlds.moving_figures.figure import ClipNuisance, draw_figures
+from withhold.datasets.worlds.moving_figures.figure_attributes import FIGURES, VALUES, best_guess
 from withhold.datasets.worlds.moving_figures.motion import draw_phases
 from withhold.datasets.worlds.moving_figures.skeleton import PROPORTIONS, make_skeleton
 from withhold.datasets.worlds.nuisance import Spread

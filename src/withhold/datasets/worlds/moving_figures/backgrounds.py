@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.datasets.worlds.canvas import Floats
-from withhold.datasets.worlds.moving_figures.attributes import VALUES
+from withhold.datasets.worlds.moving_figures.figure_attributes import VALUES
 
 PERIOD = 0.5  # of the patterns, in half widths of the picture
 DARKER = 0.72  # the second shade, as a share of the first

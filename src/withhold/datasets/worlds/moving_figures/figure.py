@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from withhold.datasets.worlds.attribute_set import Codes
 from withhold.datasets.worlds.canvas import Canvas, Floats, colours
-from withhold.datasets.worlds.moving_figures.attributes import VALUES
 from withhold.datasets.worlds.moving_figures.backgrounds import draw_backgrounds
+from withhold.datasets.worlds.moving_figures.figure_attributes import VALUES
 from withhold.datasets.worlds.moving_figures.skeleton import Limb, Point, Skeleton
 from withhold.datasets.worlds.nuisance import Place, Spread
 

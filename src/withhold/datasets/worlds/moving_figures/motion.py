@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from withhold.datasets.worlds.attribute_set import Codes
-from withhold.datasets.worlds.moving_figures.attributes import VALUES
+from withhold.datasets.worlds.moving_figures.figure_attributes import VALUES
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from withhold.datasets.worlds.moving_figures.attributes import VALUES
+from withhold.datasets.worlds.moving_figures.figure_attributes import VALUES
 
 Floats = npt.NDArray[np.float64]
 # x runs to the right and y down, in half widths of the picture.

@@ -21,30 +21,30 @@ from withhold.learn.training import Schedule, seeded, set_rate
 from withhold.methods.clips.adversarial.config import PRESETS, AdversarialConfig
 from withhold.methods.clips.adversarial.opponents import seen_batches, validation_accuracy
 from withhold.methods.clips.adversarial.step import (
+    ClipPlayers,
+    ClipTask,
     Losses,
-    Players,
-    Seen,
-    Task,
+    SeenClips,
     action_updates,
     anonymiser_step,
     privacy_step,
     privacy_updates,
     restart,
 )
+from withhold.methods.clips.clip_watch import ClipWatch
 from withhold.methods.clips.epoch_pictures import EpochPictures
 from withhold.methods.clips.first_phases import learn_actions, learn_to_return
 from withhold.methods.clips.frame_modifier import FrameModifier, FrameSettings
 from withhold.methods.clips.label_heads import majority
 from withhold.methods.clips.labelled_clips import LabelledClips, pixels
 from withhold.methods.clips.networks import draw_frames
-from withhold.methods.clips.watch import Watch
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 STEPS = 400  # of the anonymiser, unless epochs are set
 # (step, rows of the batch, generator of the step's draws) to x' and what was measured.
-AnonymiserStep = Callable[[int, torch.Tensor, torch.Generator], tuple[Seen, Losses]]
+AnonymiserStep = Callable[[int, torch.Tensor, torch.Generator], tuple[SeenClips, Losses]]
 
 
 class AdversarialModifier(FrameModifier):
@@ -86,9 +86,9 @@ class Adversarial:
         )
 
 
-def prepared(data: LabelledClips, config: AdversarialConfig, context: FitContext) -> Players:
+def prepared(data: LabelledClips, config: AdversarialConfig, context: FitContext) -> ClipPlayers:
     """All networks after the phases in which each learns by itself."""
-    players = Players.start(data, config, context.seed, pick_device())
+    players = ClipPlayers.start(data, config, context.seed, pick_device())
     learn_to_return(players.anonymiser, data, config, context)
     learn_actions(players.action, players.anonymiser, data, config, context)
     learn_private(players, data, config, context)
@@ -97,7 +97,7 @@ def prepared(data: LabelledClips, config: AdversarialConfig, context: FitContext
 
 
 def learn_private(
-    players: Players, data: LabelledClips, config: AdversarialConfig, context: FitContext
+    players: ClipPlayers, data: LabelledClips, config: AdversarialConfig, context: FitContext
 ) -> None:
     """The privacy models learn from what the anonymiser returns now."""
     if config.privacy_epochs == 0:
@@ -124,7 +124,7 @@ def learn_private(
 
 def play(
     name: str,
-    players: Players,
+    players: ClipPlayers,
     data: LabelledClips,
     config: AdversarialConfig,
     context: FitContext,
@@ -134,7 +134,7 @@ def play(
     stage = context.stage(name, config=config.model_dump(mode="json"))
     stage.resume(**players.parts)
     schedule = Schedule.of(len(data.train), config.batch, config.epochs, steps=STEPS)
-    watch = Watch(context.progress, action_floor=majority(data.actions, data.train.action))
+    watch = ClipWatch(context.progress, action_floor=majority(data.actions, data.train.action))
     pictures = EpochPictures(data, context)
     with threads(threads_for(1e9)), context.progress.stage(name, schedule.epochs) as bar:
         for epoch in stage.epochs(schedule.epochs, bar, note=_note):
@@ -163,10 +163,14 @@ def play(
             pictures.draw(players.anonymiser, epoch.number + 1)
 
 
-def whole_step(players: Players, data: LabelledClips, config: AdversarialConfig) -> AnonymiserStep:
+def whole_step(
+    players: ClipPlayers, data: LabelledClips, config: AdversarialConfig
+) -> AnonymiserStep:
     """The step of the anonymiser on a batch with all attributes and models."""
 
-    def learn(step: int, rows: torch.Tensor, generator: torch.Generator) -> tuple[Seen, Losses]:
+    def learn(
+        step: int, rows: torch.Tensor, generator: torch.Generator
+    ) -> tuple[SeenClips, Losses]:
         del step
         task, seen = whole_task(players, data, rows, config, generator)
         made, found = anonymiser_step(players, task, config)
@@ -176,19 +180,19 @@ def whole_step(players: Players, data: LabelledClips, config: AdversarialConfig)
 
 
 def whole_task(
-    players: Players,
+    players: ClipPlayers,
     data: LabelledClips,
     rows: torch.Tensor,
     config: AdversarialConfig,
     generator: torch.Generator,
-) -> tuple[Task, Callable[[torch.Tensor], Seen]]:
+) -> tuple[ClipTask, Callable[[torch.Tensor], SeenClips]]:
     """The task of a batch with all attributes and models, and what its opponents see of it."""
     device = next(players.anonymiser.parameters()).device
     action, private = (c[rows].to(device) for c in (data.train.action, data.train.private))
     models = range(len(players.privacy))
     if config.ensemble == "random":
         models = range(int(torch.randint(len(models), (), generator=generator)), len(models))[:1]
-    task = Task(
+    task = ClipTask(
         x=pixels(data.train.x[rows], device),
         action=action,
         # The target, the greatest entropy, needs no label: records without one are hidden too.
@@ -196,7 +200,7 @@ def whole_task(
         models=tuple(models),
         frames=draw_frames(len(rows), config.frames, config.privacy_frames, generator),
     )
-    return task, lambda made: Seen(made, action, private, task.frames)
+    return task, lambda made: SeenClips(made, action, private, task.frames)
 
 
 def _private_note(means: dict[str, float]) -> str:

@@ -8,7 +8,7 @@ import torch
 
 from withhold.learn.training import epoch_batches
 from withhold.methods.clips.adversarial.config import AdversarialConfig
-from withhold.methods.clips.adversarial.step import Players, Seen
+from withhold.methods.clips.adversarial.step import ClipPlayers, SeenClips
 from withhold.methods.clips.label_heads import accuracy
 from withhold.methods.clips.labelled_clips import ClipPart, LabelledClips, pixels
 from withhold.methods.clips.networks import anonymise, clip_scores, draw_frames
@@ -17,8 +17,8 @@ _VALIDATED = 4  # batches of a validation
 
 
 def seen_batches(
-    players: Players, data: ClipPart, config: AdversarialConfig, generator: torch.Generator
-) -> Iterator[Seen]:
+    players: ClipPlayers, data: ClipPart, config: AdversarialConfig, generator: torch.Generator
+) -> Iterator[SeenClips]:
     """Batches without end, anonymised by f_D as it is when each is asked for."""
     device = next(players.anonymiser.parameters()).device
     while True:
@@ -26,12 +26,14 @@ def seen_batches(
             frames = draw_frames(len(rows), config.frames, config.privacy_frames, generator)
             with torch.no_grad():
                 made = anonymise(players.anonymiser, pixels(data.x[rows], device))
-            yield Seen(made, data.action[rows].to(device), data.private[rows].to(device), frames)
+            yield SeenClips(
+                made, data.action[rows].to(device), data.private[rows].to(device), frames
+            )
 
 
 @torch.no_grad()
 def validation_accuracy(
-    players: Players, data: LabelledClips, config: AdversarialConfig, generator: torch.Generator
+    players: ClipPlayers, data: LabelledClips, config: AdversarialConfig, generator: torch.Generator
 ) -> float:
     """The accuracy of f_A on some clips of the validation part, as they would be released."""
     part = data.val if data.val is not None else data.train

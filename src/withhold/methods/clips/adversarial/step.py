@@ -33,7 +33,7 @@ Losses = dict[str, Tensor | float]
 
 
 @dataclass(eq=False)
-class Players:
+class ClipPlayers:
     """f_D, f_A and the privacy models f_i, and what the latter two predict."""
 
     anonymiser: nn.Module
@@ -46,7 +46,7 @@ class Players:
     @classmethod
     def start(
         cls, data: LabelledClips, config: AdversarialConfig, seed: int, device: torch.device
-    ) -> Players:
+    ) -> ClipPlayers:
         """All networks, their weights drawn from the seed."""
         return cls(
             make_anonymiser(config, seed, device),
@@ -88,7 +88,7 @@ class Players:
 
 
 @dataclass(frozen=True)
-class Task:
+class ClipTask:
     """Clips x (b, t, 3, h, w), their actions (b, a), and what of the suppressed counts.
 
     `shown` (b, p) masks the suppression term; `models` are the privacy models that read; `frames`
@@ -103,7 +103,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenClips:
     """Anonymised clips without their graph, the frames to read, and the codes of both labels."""
 
     made: Tensor
@@ -113,7 +113,7 @@ class Seen:
 
 
 def objective(
-    players: Players, change: Frames, task: Task, config: AdversarialConfig
+    players: ClipPlayers, change: Frames, task: ClipTask, config: AdversarialConfig
 ) -> tuple[Tensor, Tensor, Losses]:
     """L of a task with f_D = `change`; the anonymised clips; and what was measured."""
     made = anonymise(change, task.x)
@@ -141,7 +141,7 @@ def worst(losses: list[Tensor]) -> Tensor:
 
 
 def anonymiser_step(
-    players: Players, task: Task, config: AdversarialConfig
+    players: ClipPlayers, task: ClipTask, config: AdversarialConfig
 ) -> tuple[Tensor, Losses]:
     """Update f_D. Returns x' without its graph, and what was measured."""
     loss, made, found = objective(players, players.anonymiser, task, config)
@@ -152,14 +152,14 @@ def anonymiser_step(
     return made.detach(), found
 
 
-def update(players: Players, gradient: tuple[Tensor, ...]) -> None:
+def update(players: ClipPlayers, gradient: tuple[Tensor, ...]) -> None:
     """One step of f_D down this gradient."""
     for weight, part in zip(players.anonymiser.parameters(), gradient, strict=True):
         weight.grad = part
     players.optimisers["anonymiser_adam"].step()
 
 
-def action_step(players: Players, seen: Seen) -> float:
+def action_step(players: ClipPlayers, seen: SeenClips) -> float:
     """Update f_A on anonymised clips; returns its accuracy on them before."""
     scores = clip_scores(players.action, seen.made)
     loss = reading_loss(players.actions, scores, seen.action)
@@ -168,7 +168,7 @@ def action_step(players: Players, seen: Seen) -> float:
 
 
 def privacy_step(
-    players: Players, number: int, seen: Seen, *, unless: float | None = None
+    players: ClipPlayers, number: int, seen: SeenClips, *, unless: float | None = None
 ) -> tuple[bool, Losses]:
     """Update one privacy model, unless its accuracy is at least `unless` already.
 
@@ -187,7 +187,7 @@ def privacy_step(
 
 
 def privacy_updates(
-    players: Players, batches: Iterator[Seen], config: AdversarialConfig
+    players: ClipPlayers, batches: Iterator[SeenClips], config: AdversarialConfig
 ) -> tuple[int, Losses]:
     """Every f_i takes `least_updates` steps, and more while its accuracy is below T2, capped.
 
@@ -210,8 +210,8 @@ def privacy_updates(
 
 
 def action_updates(
-    players: Players,
-    batches: Iterator[Seen],
+    players: ClipPlayers,
+    batches: Iterator[SeenClips],
     config: AdversarialConfig,
     validate: Callable[[], float] | None,
 ) -> int:
@@ -231,7 +231,11 @@ def action_updates(
 
 
 def restart(
-    players: Players, step: int, batches: Iterator[Seen], config: AdversarialConfig, seed: int
+    players: ClipPlayers,
+    step: int,
+    batches: Iterator[SeenClips],
+    config: AdversarialConfig,
+    seed: int,
 ) -> tuple[int, ...]:
     """Start privacy models again if it is time, and train them up to T2, capped."""
     if config.restart_every is None or step == 0 or step % config.restart_every:

@@ -17,7 +17,7 @@ from withhold.core.progress import Progress
 from withhold.learn.journal import FitContext, Journal
 from withhold.learn.training import seeded
 from withhold.methods.clips.adversarial.fit import AnonymiserStep, play, prepared, whole_task
-from withhold.methods.clips.adversarial.step import Losses, Players, Seen, Task
+from withhold.methods.clips.adversarial.step import ClipPlayers, ClipTask, Losses, SeenClips
 from withhold.methods.clips.frame_modifier import FrameModifier, FrameSettings
 from withhold.methods.clips.labelled_clips import LabelledClips
 from withhold.methods.clips.meta.config import PRESETS, MetaConfig
@@ -108,7 +108,7 @@ def check_sets(dataset: Dataset, roles: Roles, config: MetaConfig, progress: Pro
 class EpochSets:
     """The sets of one epoch; None where there cannot be any."""
 
-    players: Players
+    players: ClipPlayers
     data: LabelledClips
     config: MetaConfig
     attributes: AttributeSets | None
@@ -116,7 +116,11 @@ class EpochSets:
 
     @classmethod
     def draw(
-        cls, players: Players, data: LabelledClips, config: MetaConfig, generator: torch.Generator
+        cls,
+        players: ClipPlayers,
+        data: LabelledClips,
+        config: MetaConfig,
+        generator: torch.Generator,
     ) -> EpochSets:
         """Divide attributes and models anew."""
         attributes, models = None, None
@@ -134,7 +138,9 @@ class EpochSets:
         """The step of the anonymiser in this epoch."""
         return self._step
 
-    def _step(self, step: int, rows: Tensor, generator: torch.Generator) -> tuple[Seen, Losses]:
+    def _step(
+        self, step: int, rows: Tensor, generator: torch.Generator
+    ) -> tuple[SeenClips, Losses]:
         """Odd steps: attribute-different sets; even steps: model-different sets."""
         support, query = self.tasks(step, rows, generator)
         found = meta_step(self.players, support, query, self.config)
@@ -144,7 +150,9 @@ class EpochSets:
             made = anonymise(self.players.anonymiser, task.x)
         return seen(made), found
 
-    def tasks(self, step: int, rows: Tensor, generator: torch.Generator) -> tuple[Task, Task]:
+    def tasks(
+        self, step: int, rows: Tensor, generator: torch.Generator
+    ) -> tuple[ClipTask, ClipTask]:
         """The support and the query task of a step; together they have a batch of clips."""
         least = 2 if len(rows) >= 4 else 1  # batch norms need more than one clip if clips are small
         size = min(max(round(self.config.proportion * len(rows)), least), len(rows) - least)
@@ -162,5 +170,5 @@ class EpochSets:
             query = replace(query, models=self.models[1])
         return support, query
 
-    def _task(self, rows: Tensor, generator: torch.Generator) -> Task:
+    def _task(self, rows: Tensor, generator: torch.Generator) -> ClipTask:
         return whole_task(self.players, self.data, rows, self.config, generator)[0]

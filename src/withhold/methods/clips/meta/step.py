@@ -14,14 +14,16 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from withhold.methods.clips.adversarial.step import Losses, Players, Task, objective, update
+from withhold.methods.clips.adversarial.step import ClipPlayers, ClipTask, Losses, objective, update
 from withhold.methods.clips.meta.config import MetaConfig
 from withhold.methods.clips.networks import Frames, frozen
 
 Weights = dict[str, Tensor]
 
 
-def meta_step(players: Players, support: Task, query: Task, config: MetaConfig) -> Losses:
+def meta_step(
+    players: ClipPlayers, support: ClipTask, query: ClipTask, config: MetaConfig
+) -> Losses:
     """Update the anonymiser; returns what was measured."""
     gradient, found = meta_gradient(players, support, query, config)
     update(players, gradient)
@@ -29,7 +31,7 @@ def meta_step(players: Players, support: Task, query: Task, config: MetaConfig) 
 
 
 def meta_gradient(
-    players: Players, support: Task, query: Task, config: MetaConfig
+    players: ClipPlayers, support: ClipTask, query: ClipTask, config: MetaConfig
 ) -> tuple[tuple[Tensor, ...], Losses]:
     """g, in the order of the anonymiser's parameters, and what was measured."""
     network = players.anonymiser

@@ -14,6 +14,7 @@ from withhold.core.progress import Progress
 from withhold.learn.journal import FitContext, Journal
 from withhold.learn.nets.device import pick_device, threads, threads_for
 from withhold.learn.training import Schedule, seeded, set_rate, take_step
+from withhold.methods.clips.clip_watch import ClipWatch
 from withhold.methods.clips.epoch_pictures import EpochPictures
 from withhold.methods.clips.first_phases import learn_actions, learn_to_return
 from withhold.methods.clips.frame_modifier import FrameModifier, FrameSettings
@@ -28,7 +29,6 @@ from withhold.methods.clips.spact.step import (
     anonymiser_step,
     opponents_step,
 )
-from withhold.methods.clips.watch import Watch
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
@@ -125,7 +125,7 @@ def alternate(
     stage = context.stage("spact", config=config.model_dump(mode="json"))
     stage.resume(**networks.parts)
     schedule = Schedule.of(len(data.train), config.batch, config.epochs, steps=STEPS)
-    watch = Watch(context.progress, action_floor=majority(data.actions, data.train.action))
+    watch = ClipWatch(context.progress, action_floor=majority(data.actions, data.train.action))
     pictures = EpochPictures(data, context)
     with threads(threads_for(1e9)), context.progress.stage("spact", schedule.epochs) as bar:
         for epoch in stage.epochs(schedule.epochs, bar, note=_note):

@@ -10,7 +10,7 @@ from withhold.methods.channel import IntArray
 from withhold.methods.features.codebook.assemble import people_of
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
-from withhold.records.tabular.copies import people_in_rows
+from withhold.records.tabular.row_copies import people_in_rows
 
 _MANY = 0.01  # share of the rows that are copies, from which they are worth a warning
 
@@ -19,8 +19,8 @@ def people_in(dataset: Dataset, roles: Roles, least: int, progress: Progress) ->
     """The person of each record, (n,): its group; without a group, the record itself.
 
     Rows of a table that are exact copies count as few people, unless the table is so coarse that
-    many people are alike (see `records.tabular.copies`). Columns without features (ids, free text)
-    do not tell copies apart: a row number is different in every copy.
+    many people are alike (see `records.tabular.row_copies`). Columns without features (ids, free
+    text) do not tell copies apart: a row number is different in every copy.
     """
     if dataset.encoder is None or dataset.group is not None:
         people = people_of(dataset)

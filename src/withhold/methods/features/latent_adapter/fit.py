@@ -40,9 +40,9 @@ from withhold.learn.training import (
     take_step,
     tensor_digest,
 )
+from withhold.methods.features.latent_adapter.adapter_players import AdapterPlayers, AdapterTarget
 from withhold.methods.features.latent_adapter.config import PRESETS, LatentAdapterConfig
 from withhold.methods.features.latent_adapter.modifier import LatentAdapterModifier
-from withhold.methods.features.latent_adapter.players import Players, Target
 from withhold.methods.features.mass.config import weight_of
 from withhold.methods.features.stages.contrastive import ViewPairs
 from withhold.methods.registry import method
@@ -78,11 +78,15 @@ class LatentAdapter:
             x = space.enter(torch.from_numpy(train.x)).to(device)
             context = FitContext(seed, progress, journal, tensor_digest(x))
             weights = weight_of(config.utility, roles.preserve, setting="utility")
-            keep = [Target.of(train.attribute(n), w, device) for n, w in weights.items() if w]
+            keep = [
+                AdapterTarget.of(train.attribute(n), w, device) for n, w in weights.items() if w
+            ]
             hide = []
             if config.suppression and config.privacy != "views":
                 some = [train.attribute(name) for name in roles.suppress]
-                hide = [Target.of(attribute, config.suppression, device) for attribute in some]
+                hide = [
+                    AdapterTarget.of(attribute, config.suppression, device) for attribute in some
+                ]
             change = train_adapter(x, train.raw, space, keep, hide, config, context)
         return LatentAdapterModifier(folded(change.cpu()), space, journal.key)
 
@@ -91,13 +95,13 @@ def train_adapter(
     x: Tensor,
     raw: RawSamples | None,
     space: Space,
-    keep: list[Target],
-    hide: list[Target],
+    keep: list[AdapterTarget],
+    hide: list[AdapterTarget],
     config: LatentAdapterConfig,
     context: FitContext,
 ) -> nn.Sequential:
     """Minimise L over adapter and heads; adversaries minimise their own loss. x: (n, d), units."""
-    players = Players(x.shape[1], keep, hide, config, seed=context.seed).to(x.device)
+    players = AdapterPlayers(x.shape[1], keep, hide, config, seed=context.seed).to(x.device)
     ours = [players.adapter, *players.heads]
     optimiser = adamw(*ours, rate=config.learning_rate, decay=config.weight_decay)
     parts: dict[str, Part] = {"players": players, "optimiser": optimiser}
@@ -138,7 +142,9 @@ def train_adapter(
     return players.adapter.change
 
 
-def adversary_loss(players: Players, z_new: Tensor, hide: list[Target], rows: Tensor) -> Tensor:
+def adversary_loss(
+    players: AdapterPlayers, z_new: Tensor, hide: list[AdapterTarget], rows: Tensor
+) -> Tensor:
     """The cross-entropies of the models of suppressed attributes, on adapted features."""
     losses = [
         target.cross_entropy(model(z_new)[1], rows)
@@ -148,11 +154,11 @@ def adversary_loss(players: Players, z_new: Tensor, hide: list[Target], rows: Te
 
 
 def adapter_losses(
-    players: Players,
+    players: AdapterPlayers,
     z: Tensor,
     z_new: Tensor,
-    keep: list[Target],
-    hide: list[Target],
+    keep: list[AdapterTarget],
+    hide: list[AdapterTarget],
     rows: Tensor,
     config: LatentAdapterConfig,
 ) -> dict[str, Tensor]:

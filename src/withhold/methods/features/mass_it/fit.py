@@ -24,8 +24,12 @@ from withhold.learn.training import Schedule, adamw, seeded, set_rate, tensor_di
 from withhold.methods.features.mass.attribute_terms import say_what_is_odd
 from withhold.methods.features.mass_it.config import MassItConfig
 from withhold.methods.features.mass_it.limits import limits_of
+from withhold.methods.features.mass_it.mass_it_players import (
+    MassItPlayers,
+    MassItTarget,
+    targets_of,
+)
 from withhold.methods.features.mass_it.modifier import MassItModifier
-from withhold.methods.features.mass_it.players import Players, Target, targets_of
 from withhold.methods.features.stages.attribute_model import train_attribute_model
 from withhold.methods.registry import method
 from withhold.records.dataset import Dataset
@@ -73,7 +77,7 @@ class MassIt:
 
 def train_generator(
     x: Tensor,
-    targets: list[Target],
+    targets: list[MassItTarget],
     models: list[AttributeNet],
     config: MassItConfig,
     context: FitContext,
@@ -82,7 +86,7 @@ def train_generator(
 
     x: (n, d) on the sphere. `models` are in the order of `targets` and were trained on x.
     """
-    players = Players(x.shape[1], models, config, seed=context.seed).to(x.device)
+    players = MassItPlayers(x.shape[1], models, config, seed=context.seed).to(x.device)
     others = nn.ModuleList([players.critics, players.models])
     optimiser = adamw(
         players.generator, others, rate=config.learning_rate, decay=config.weight_decay

@@ -24,10 +24,10 @@ from withhold.learn.training import Schedule, seeded, tensor_digest
 from withhold.media.contact_sheet import contact_sheet
 from withhold.media.pixel_tensor import pixel_tensor
 from withhold.methods.images.replace.config import PRESETS, GapConfig, ReplaceConfig
+from withhold.methods.images.replace.image_watch import ImageWatch
 from withhold.methods.images.replace.modifier import ReplaceModifier, ReplaceSettings, as_bytes
 from withhold.methods.images.replace.new_classes import NewClasses
 from withhold.methods.images.replace.step import Batch, Player, filter_step, generator_step
-from withhold.methods.images.replace.watch import Watch
 from withhold.methods.registry import method
 from withhold.records.attribute import Attribute, combine
 from withhold.records.dataset import Dataset
@@ -136,7 +136,7 @@ def train(
         everything |= own
     stage.resume(**everything)
     schedule = Schedule.of(len(data.x), config.batch, config.epochs, steps=1500)
-    watch = Watch(config, data.suppressed.majority, context.progress)
+    watch = ImageWatch(config, data.suppressed.majority, context.progress)
     shown = Pictures(data, classes, config, context) if context.journal.pictures else None
     s = data.codes
     with (

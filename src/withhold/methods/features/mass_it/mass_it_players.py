@@ -21,7 +21,7 @@ from withhold.records.attribute import Attribute
 from withhold.records.roles import Roles
 
 
-class Target:
+class MassItTarget:
     """One attribute: its labels, its limit in nats, and the weight of its penalty."""
 
     def __init__(
@@ -55,13 +55,13 @@ class Target:
 def targets_of(
     attributes: list[Attribute], roles: Roles, limits: MassItLimits, config: MassItConfig,
     device: torch.device,
-) -> list[Target]:  # fmt: skip
+) -> list[MassItTarget]:  # fmt: skip
     """Every attribute in a role whose penalty has a positive weight."""
     weight = weight_of(config.suppression, roles.suppress, setting="suppression")
     weight |= weight_of(config.preservation, roles.preserve, setting="preservation")
     limit = limits.most_leaked | limits.least_kept
     return [
-        Target(
+        MassItTarget(
             a, device, weight=weight[a.name], suppress=a.name in roles.suppress,
             entropy_bits=limits.entropy[a.name], limit_bits=limit[a.name],
         )
@@ -70,7 +70,7 @@ def targets_of(
     ]  # fmt: skip
 
 
-class Players(nn.Module):
+class MassItPlayers(nn.Module):
     """The generator, the attribute models that learn from its output, and the two critics.
 
     `models` are in the order of the targets, and start with the weights from the originals.
@@ -88,7 +88,12 @@ class Players(nn.Module):
         self.models = nn.ModuleList(models)
 
     def backward(
-        self, x: Tensor, noise: Tensor, rows: Tensor, targets: list[Target], config: MassItConfig
+        self,
+        x: Tensor,
+        noise: Tensor,
+        rows: Tensor,
+        targets: list[MassItTarget],
+        config: MassItConfig,
     ) -> dict[str, Tensor]:
         """The gradients of all networks on one batch; x, noise: (b, d). Returns the losses.
 

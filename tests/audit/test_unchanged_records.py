@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from withhold.audit.copies import copies
 from withhold.audit.split import Split
+from withhold.audit.unchanged_records import copies
 
 COLUMNS, VALUES, ROWS = 6, 40, 1500
 

@@ -22,9 +22,9 @@ from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from withhold.server.access_token import matches
-from withhold.server.metrics import Metrics
 from withhold.server.problems import Problem
 from withhold.server.request_body import RequestBody
+from withhold.server.server_figures import Metrics
 from withhold.server.server_log import ServerLog
 from withhold.server.server_settings import ServerSettings
 

@@ -9,7 +9,7 @@ _FLAT = 0.01  # deviation between clips, pixels 0 to 1: below it, all look the s
 _ABOVE = 0.05  # accuracy above the majority that counts as recognised
 
 
-class Watch:
+class ClipWatch:
     """Looks at the means of every epoch and says each warning once.
 
     `action_floor` is the accuracy of guessing the commonest action.

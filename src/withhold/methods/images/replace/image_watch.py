@@ -10,7 +10,7 @@ _OVER = 1.25  # distortion above epsilon, as a factor, that is worth a warning
 _EPOCHS = 2  # epochs in a row before a warning: the first may start anywhere
 
 
-class Watch:
+class ImageWatch:
     """Looks at the means of every epoch and says each warning once."""
 
     def __init__(self, config: GapConfig, majority: float, progress: Progress) -> None:

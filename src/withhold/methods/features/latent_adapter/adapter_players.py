@@ -36,7 +36,7 @@ class AdapterNet(nn.Module):
 
 
 @dataclass(frozen=True)
-class Target:
+class AdapterTarget:
     """An attribute in a role: its labels (n,) or (n, k), -1 is missing, and its weight."""
 
     name: str
@@ -46,7 +46,7 @@ class Target:
     weight: float
 
     @classmethod
-    def of(cls, attribute: Attribute, weight: float, device: torch.device) -> Target:
+    def of(cls, attribute: Attribute, weight: float, device: torch.device) -> AdapterTarget:
         """The labels on the device to train on."""
         codes = torch.from_numpy(attribute.codes).to(device)
         return cls(
@@ -62,7 +62,7 @@ class Target:
         return [self.name, self.weight, self.multilabel, tensor_digest(self.codes)]
 
 
-class Players(nn.Module):
+class AdapterPlayers(nn.Module):
     """All networks, drawn from the seed.
 
     A head is linear, of the features of one preserved attribute; `adversaries` are models of the
@@ -72,8 +72,8 @@ class Players(nn.Module):
     def __init__(
         self,
         dimension: int,
-        keep: Sequence[Target],
-        hide: Sequence[Target],
+        keep: Sequence[AdapterTarget],
+        hide: Sequence[AdapterTarget],
         config: LatentAdapterConfig,
         *,
         seed: int,

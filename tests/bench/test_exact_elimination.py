@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from withhold.bench import elimination_exact, exact_releases, find_recipe, run_recipe
-from withhold.bench.elimination_exact import balanced_rounding
+from withhold.bench import exact_elimination, exact_releases, find_recipe, run_recipe
+from withhold.bench.exact_elimination import balanced_rounding
 from withhold.core.progress import Silent
 from withhold.records.dataset import Dataset
 
@@ -49,7 +49,7 @@ def test_soft_plans_weaken_elimination(tmp_path: Path, monkeypatch: pytest.Monke
     x = rng.standard_normal((3, 4))[secret] + rng.standard_normal((300, 4))
     data = Dataset.from_arrays(x.astype(np.float32), {"secret": [f"c{v}" for v in secret]})
     monkeypatch.setattr(exact_releases, "public", lambda name, *, progress: data)
-    monkeypatch.setattr(elimination_exact, "SEEDS", (0, 1))
+    monkeypatch.setattr(exact_elimination, "SEEDS", (0, 1))
     (tmp_path / "made.yaml").write_text(TEXT)
     recipe, out = find_recipe(str(tmp_path / "made.yaml")), tmp_path / "out"
     result = run_recipe(recipe, out, progress=Silent())
@@ -72,5 +72,5 @@ def test_soft_plans_weaken_elimination(tmp_path: Path, monkeypatch: pytest.Monke
     header, lines = result.cells()
     assert {len(line) for line in lines} == {len(header)}
     assert " / " in lines[0][header.index("50 % known")]
-    monkeypatch.setattr(elimination_exact, "fit_bundle", None)
+    monkeypatch.setattr(exact_elimination, "fit_bundle", None)
     assert run_recipe(recipe, out, progress=Silent()).rows == result.rows
