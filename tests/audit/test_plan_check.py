@@ -8,6 +8,7 @@ import pytest
 from withhold.audit.plan_check import check_plan
 from withhold.audit.release_check import floor_of
 from withhold.certificate.claims import PersonClaim, PlanClaim
+from withhold.certificate.whole_person import UnitLabels, of_unit
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
 
@@ -146,9 +147,12 @@ def drawn_by_people(seed, *, even=True):
     s, u, w, drawn, of = a_world(seed, even=even, rows=(300, 1500))
     rows = np.random.default_rng(seed).integers(1, 7, len(s))
     unit = np.repeat(np.arange(len(s)), rows)
-    plan, floor = claim_of(w, s, u), 0.0
-    figures = {"unit_floor": floor, "unit": plan.one, "floor": floor, "all_rows": plan.one}
-    person = PersonClaim(column="id", people=len(s), draws=len(s), **figures)
+    plan = claim_of(w, s, u)
+    units = UnitLabels(np.arange(len(s)), s, [str(v) for v in u], rows, rows)
+    floor, unit_figure = of_unit(w, units)
+    figures = {"unit_floor": floor, "unit": max(unit_figure, plan.one)}
+    all_rows = {"floor": floor, "all_rows": figures["unit"], "beside": 1.0}
+    person = PersonClaim(column="id", people=len(s), draws=len(s), **figures, **all_rows)
     plan = plan.model_copy(update={"person": person})
     return plan, labelled("s", s[unit]), labelled("u", u[unit]), drawn[unit], of, unit
 
@@ -161,10 +165,7 @@ def test_honest_plans_of_people_pass(seed):
     plan = plan.model_copy(update={"person": person})
     check_plan(plan, s, drawn, floor=0.0, of=of, told=[u], people=people)
     check_plan(plan, s, drawn, floor=0.0, of=of, told=[u], people=None)
-    some = np.random.default_rng(seed).permutation(len(drawn))[: len(drawn) // 2]  # others stayed
-    check_plan(
-        plan, s.rows(some), drawn[some], floor=0.0, of=of, told=[u.rows(some)], people=people[some]
-    )
+    check_plan(plan, s, None, floor=0.0, of=0, told=[u], people=people)
 
 
 def test_rows_as_draws_would_contradict_some_honest_plans_of_people():
@@ -197,6 +198,20 @@ def test_people_whose_codes_differ_between_classes_contradict_the_plan():
         except UserError as error:
             refused += "differ more between classes" in str(error)
     assert refused > 5  # in some worlds the classes hardly differ
+
+
+@pytest.mark.parametrize(
+    "lie", [{"people": 99_999}, {"draws": 99_999}, {"unit_floor": 0.97}, {"floor": 0.97}]
+)
+def test_counts_and_floors_that_the_labels_contradict_are_refused(lie):
+    """So a table, whose rows are not codes, cannot claim more either."""
+    plan, s, u, _, _, people = drawn_by_people(3)
+    person = plan.person.model_copy(update={"unit": 0.99, "all_rows": 0.99})
+    plan = plan.model_copy(update={"person": person})
+    check_plan(plan, s, None, floor=0.0, of=0, told=[u], people=people)
+    plan = plan.model_copy(update={"person": person.model_copy(update=lie)})
+    with pytest.raises(UserError, match="but the labels given here say"):
+        check_plan(plan, s, None, floor=0.0, of=0, told=[u], people=people)
 
 
 @pytest.mark.parametrize("lie", [{"unit": 0.1}, {"all_rows": 0.1}, {"unit_floor": 1.0}])

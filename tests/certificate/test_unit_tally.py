@@ -29,11 +29,12 @@ class Drawn:
         self.size = rng.integers(1, rows, len(pairs))
         self.w = rng.dirichlet(np.full(CODES, 0.7), len(pairs)).astype(np.float32)
         self.unit = rng.permutation(np.repeat(np.arange(len(pairs)), self.size))
+        self.codes = np.array([rng.choice(CODES, p=w / w.sum()) for w in self.w.astype(float)])
 
     def tally(self, start: int = 0, stop: int | None = None) -> UnitTally:
         rows, made = self.unit[start:stop], UnitTally(["sex"])
         sex = Attribute("sex", "categorical", ("f", "m"), self.sex[self.whose[rows]])
-        made.add(rows, {"sex": sex}, [str(v) for v in self.u[rows]])
+        made.add(rows, {"sex": sex}, [str(v) for v in self.u[rows]], self.codes[rows])
         return made
 
     def claim(self):
@@ -41,14 +42,22 @@ class Drawn:
         assert found is not None
         return found
 
-    def best(self, seen) -> float:
-        """The best attacker who sees `seen(unit) -> (what, probability)` of a random row."""
+    def best(self, seen, *, by: str = "rows") -> float:
+        """The best attacker who sees `seen(unit) -> (what, probability)` of one who is picked.
+
+        by: a row, a unit or a person is picked at random.
+        """
         right: dict[object, np.ndarray] = {}
-        for k in self.unit:
+        for k in range(len(self.w)):
+            weight = self.size[k]
+            if by != "rows":
+                own = self.whose == self.whose[k]
+                weight = 1.0 if by == "units" else 1.0 / own.sum()
             for what, chance in seen(k):
                 own = right.setdefault(what, np.zeros(2))
-                own[self.sex[self.whose[k]]] += chance
-        return sum(v.max() for v in right.values()) / len(self.unit)
+                own[self.sex[self.whose[k]]] += weight * chance
+        total = {"rows": len(self.unit), "units": len(self.w), "people": len(np.unique(self.whose))}
+        return sum(v.max() for v in right.values()) / total[by]
 
     def whole(self, k):
         """All that an attacker sees of the person of unit k."""
@@ -61,6 +70,11 @@ class Drawn:
             )
 
 
+def _all_codes(drawn: Drawn, k):
+    own = np.flatnonzero(drawn.whose == drawn.whose[k])
+    return tuple((drawn.u[i], drawn.size[i], drawn.codes[i]) for i in own)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_figures_are_those_of_the_best_attacker(seed: int) -> None:
     drawn = Drawn(seed)
@@ -71,16 +85,24 @@ def test_figures_are_those_of_the_best_attacker(seed: int) -> None:
     assert person is not None
     one = drawn.best(lambda k: [((drawn.u[k], j), w[k, j]) for j in range(CODES)])
     assert claim.one == pytest.approx(one, abs=1e-6)
-    seen = drawn.best(lambda k: [((drawn.u[k], drawn.size[k], j), w[k, j]) for j in range(CODES)])
-    assert person.unit == pytest.approx(seen, abs=1e-6)
-    assert person.unit_floor == pytest.approx(
-        drawn.best(lambda k: [((drawn.u[k], drawn.size[k]), 1.0)]), abs=1e-9
-    )
-    truth = drawn.best(drawn.whole)
+    coded = lambda k: [((drawn.u[k], drawn.size[k], j), w[k, j]) for j in range(CODES)]  # noqa: E731
+    bare = lambda k: [((drawn.u[k], drawn.size[k]), 1.0)]  # noqa: E731
+    picks = [(drawn.best(bare, by=by), drawn.best(coded, by=by)) for by in ("rows", "units")]
+    assert person.unit == pytest.approx(max(claim.one, *(f for _, f in picks)), abs=1e-6)
+    most = max(picks, key=lambda p: (round(p[1] - p[0], 5), p[1]))  # what the codes add
+    assert person.unit_floor == pytest.approx(most[0], abs=1e-6)
+    pattern = lambda k: [(tuple(x[:2] for x in next(drawn.whole(k))[0]), 1.0)]  # noqa: E731
+    wholes = [
+        (drawn.best(pattern, by=by), drawn.best(drawn.whole, by=by)) for by in ("rows", "people")
+    ]
+    truth = max(f for _, f in wholes)
     assert person.all_rows is not None
-    assert truth - 1e-6 <= person.all_rows <= truth + 0.02  # with the error of the Monte Carlo
-    pattern = {k: [(tuple(x[:2] for x in next(drawn.whole(k))[0]), 1.0)] for k in drawn.unit}
-    assert person.floor == pytest.approx(drawn.best(pattern.__getitem__), abs=1e-9)
+    # With the error of the Monte Carlo.
+    assert truth - 1e-6 <= person.all_rows <= max(truth, person.unit) + 0.03
+    assert any(person.floor == pytest.approx(floor, abs=1e-9) for floor, _ in wholes)
+    table = lambda k: [(_all_codes(drawn, k), 1.0)]  # noqa: E731
+    beside = max(drawn.best(table, by=by) for by in ("rows", "people"))
+    assert person.beside == pytest.approx(max(beside, person.all_rows), abs=1e-9)
     assert claim.one <= person.unit <= person.all_rows
     assert person.draws == len(w)
     assert person.people == 10
@@ -95,6 +117,23 @@ def test_several_rows_of_one_class_are_rows_of_different_units() -> None:
     # If rows drew by themselves, as many rows of one person would count as separate.
     by_rows = plan_linked(drawn.w[drawn.unit], s[drawn.unit], 5)
     assert abs(claim.linked["5"] - by_rows) > 1e-3
+
+
+def test_few_people_with_most_of_the_rows_do_not_hide_the_others() -> None:
+    """Of 40 people everyone is named by the code, of 4 with 500 rows each nobody is."""
+    sex = np.arange(44) % 2
+    size = np.where(np.arange(44) < 40, 1, 500)
+    w = np.full((44, 2), 0.5, np.float32)
+    w[:40] = np.eye(2, dtype=np.float32)[sex[:40]]
+    unit, made = np.repeat(np.arange(44), size), UnitTally(["sex"])
+    label = Attribute("sex", "categorical", ("f", "m"), sex[unit])
+    made.add(unit, {"sex": label}, [""] * len(unit), np.zeros(len(unit), np.int64))
+    claim = made.claim("sex", w, np.arange(44), column="id")
+    assert claim is not None
+    assert claim.person is not None
+    assert claim.one == pytest.approx((40 + 1000) / 2040)
+    assert claim.person.all_rows == pytest.approx((40 + 2) / 44)
+    assert claim.person.floor == pytest.approx(0.5)
 
 
 def test_with_one_value_all_rows_of_a_person_are_one_draw() -> None:
@@ -118,7 +157,9 @@ def test_people_of_several_classes_have_no_figure_for_all_rows() -> None:
     drawn = Drawn(4)
     made = UnitTally(["sex"])
     sex = Attribute("sex", "categorical", ("f", "m"), drawn.unit % 2)
-    made.add(drawn.unit, {"sex": sex}, [str(v) for v in drawn.u[drawn.unit]])
+    made.add(
+        drawn.unit, {"sex": sex}, [str(v) for v in drawn.u[drawn.unit]], drawn.codes[drawn.unit]
+    )
     claim = made.claim("sex", drawn.w, drawn.whose, column="id")
     assert claim is not None
     assert claim.person is not None
@@ -132,7 +173,9 @@ def test_people_with_rows_of_no_label_have_no_figure_for_all_rows() -> None:
     codes = np.where(drawn.u[drawn.unit] == 1, -1, drawn.sex[drawn.whose[drawn.unit]])
     made = UnitTally(["sex"])
     sex = Attribute("sex", "categorical", ("f", "m"), codes)
-    made.add(drawn.unit, {"sex": sex}, [str(v) for v in drawn.u[drawn.unit]])
+    made.add(
+        drawn.unit, {"sex": sex}, [str(v) for v in drawn.u[drawn.unit]], drawn.codes[drawn.unit]
+    )
     claim = made.claim("sex", drawn.w, drawn.whose, column="id")
     assert claim is not None
     assert claim.person is not None

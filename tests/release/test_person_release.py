@@ -91,7 +91,12 @@ def test_counts_of_people_survive_as_bytes(data: Dataset, bundle: Bundle) -> Non
     assert counts.units is not None
     labels = {"sex": data.attribute("sex")}
     own = labels | {"id": data.attribute("id")}
-    counts.units.add(bundle.modifier.unit_of(own, len(data)), labels, [""] * len(data))
+    counts.units.add(
+        bundle.modifier.unit_of(own, len(data)),
+        labels,
+        [""] * len(data),
+        np.zeros(len(data), np.int64),
+    )
     again = ReleaseCounts.from_bytes(counts.to_bytes(), bundle)
     assert again.units is not None
     assert again.units.to_json() == counts.units.to_json()

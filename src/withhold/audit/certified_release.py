@@ -175,6 +175,7 @@ def _checked(
     """The claims about one attribute, checked against the released rows; None without a bound."""
     said: list[str] = []
     counted, claim = None, claims.release
+    alone = len(certificate.attributes) == 1
     if codes is not None:
         counted = recount(codes, target, split, of=certificate.codes)
         claim, said = checked_claim(
@@ -188,9 +189,11 @@ def _checked(
             vectors=vectors,
             verified=verified,
             held_back=certificate.release.held_back,
+            alone=alone,
         )
     elif claim is not None:
-        claim_of_labels(claim, target, told, held_back=certificate.release.held_back)
+        held = certificate.release.held_back
+        claim_of_labels(claim, target, told, people=people, held_back=held, alone=alone)
     if claim is not None and claim.plan is not None:
         claim, more = _plan_beside(claim, question, target, certificate.preserve)
         said += more

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc, chdtri, gammaln
 
+from withhold.audit.person_check import check_people
 from withhold.audit.recount import Codes
 from withhold.certificate.claims import PersonClaim, PlanClaim
 from withhold.certificate.linked_bound import SIZES
@@ -40,12 +41,14 @@ def check_plan(
     of: int,
     told: Sequence[Attribute] | None,
     people: Codes | None = None,
+    alone: bool = True,
 ) -> None:
     """Raise `UserError` if the labels or the drawn codes contradict the figures of the plan.
 
     codes: (n,), or None where the rows are not codes. floor: the best guess from `told`, the labels
     that the certificate counts as known; None if they are not all here. of: the number of codes.
-    people: (n,), the person of each row, if it is known.
+    people: (n,), the person of each row, if it is known. alone: whether no other attribute is
+    suppressed.
     """
     name = attribute.name
     if plan.one < floor - _SUMS:
@@ -62,7 +65,11 @@ def check_plan(
             )
         before = plan.linked[size]
     if plan.person is not None:
-        _check_people(plan, plan.person, attribute, codes, of=of, told=told, people=people)
+        _not_below_floors(plan, plan.person, attribute.name)
+        if people is not None and told is not None:
+            if alone:
+                check_people(plan.person, attribute, people, told)
+            _check_draws(plan, plan.person, attribute, codes, of=of, told=told, people=people)
         return
     if codes is None:
         return
@@ -75,30 +82,34 @@ def check_plan(
         raise _contradicted(plan, name)
 
 
-def _check_people(
+def _not_below_floors(plan: PlanClaim, person: PersonClaim, name: str) -> None:
+    """More rows never tell less, and no rows tell less than their numbers alone."""
+    figures = (plan.one, person.unit, person.all_rows or 1.0, person.beside or 1.0)
+    floors = (0.0, person.unit_floor, person.floor or 0.0, 0.0)
+    less = any(f < b - _SUMS for f, b in zip(figures, floors, strict=True))
+    if less or list(figures) != sorted(figures):
+        raise UserError(
+            f"the certificate of this release says less of '{name}' for all rows of a"
+            f" person than for fewer, or than for none{_AGAIN}"
+        )
+
+
+def _check_draws(
     plan: PlanClaim,
     person: PersonClaim,
     attribute: Attribute,
     codes: Codes | None,
     *,
     of: int,
-    told: Sequence[Attribute] | None,
-    people: Codes | None,
+    told: Sequence[Attribute],
+    people: Codes,
 ) -> None:
-    """The same where people drew: more draws than stated, or draws that differ between classes.
+    """Where people drew: more draws than stated, or draws that differ between classes.
 
     Rows of one person, class and value share a draw. If several attributes are suppressed, a person
     may draw several codes for rows of one class of one of them; then draws are not compared.
     """
-    figures = (plan.one, person.unit, person.all_rows or 1.0)
-    floors = (0.0, person.unit_floor, person.floor or 0.0)
-    less = any(f < b - _SUMS for f, b in zip(figures, floors, strict=True))
-    if less or list(figures) != sorted(figures):
-        raise UserError(
-            f"the certificate of this release says less of '{attribute.name}' for all rows of a"
-            f" person than for fewer, or than for none{_AGAIN}"
-        )
-    if codes is None or people is None or told is None:
+    if codes is None:
         return
     known = np.flatnonzero(attribute.codes >= 0)
     unit = np.column_stack([people, attribute.codes, *(a.codes for a in told)])[known]

@@ -41,13 +41,14 @@ def checked_claim(
     vectors: FloatArray | None = None,
     verified: bool,
     held_back: int = 0,
+    alone: bool = True,
 ) -> tuple[ReleaseClaim | None, list[str]]:
     """The claim as it may be shown, and notes. Raise `UserError` if it states less than the rows.
 
     given: the preserved attributes of the audit. of: the number of codes. told: the labels that the
     certificate counts as known, if all of them are here. people: (n,), the person of each row.
     vectors: (N, d), the vector of each code, for attacks on groups of near codes. held_back: rows
-    that the certificate says were held back at random.
+    that the certificate says were held back at random. alone: whether it is about one attribute.
 
     With `told`, the figure for one row must match exactly. A figure that is too high is a sign that
     the labels do not belong to the rows, and with wrong labels any release looks private. Figures
@@ -90,7 +91,16 @@ def checked_claim(
     _not_less(name, "from one row", claim.one, again.one, _ROUNDING)
     if claim.plan is not None:
         least = floor_of(attribute, told or ())
-        check_plan(claim.plan, attribute, codes, floor=least, of=of, told=told, people=people)
+        check_plan(
+            claim.plan,
+            attribute,
+            codes,
+            floor=least,
+            of=of,
+            told=told,
+            people=people,
+            alone=alone,
+        )
     chance = max(_MONTE_CARLO, 1 / sqrt(max(again.records, 1)))
     for what, stated, found in (
         ("linked", claim.linked, again.linked),
@@ -175,7 +185,9 @@ def claim_of_labels(
     attribute: Attribute,
     told: Sequence[Attribute] | None,
     *,
+    people: Codes | None = None,
     held_back: int = 0,
+    alone: bool = True,
 ) -> None:
     """Compare a claim about rows that are not codes with the labels alone; raise `UserError`."""
     known = attribute.codes[attribute.codes >= 0]
@@ -195,7 +207,9 @@ def claim_of_labels(
     least = floor_of(attribute, told or ())
     _not_less(attribute.name, "from one row", claim.one, least, _ROUNDING)
     if claim.plan is not None:
-        check_plan(claim.plan, attribute, None, floor=least, of=0, told=told)
+        check_plan(
+            claim.plan, attribute, None, floor=least, of=0, told=told, people=people, alone=alone
+        )
 
 
 def _by_person(

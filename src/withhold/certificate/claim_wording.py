@@ -45,17 +45,18 @@ PLAN_ASSUMPTIONS = (
     " attackers who know how many rows of each class drew each code.",
 )
 
-# Of a release in which people draw, in place of the first of these.
+# Of a release in which people draw, in place of these.
 PERSON_ASSUMPTIONS = (
     "The figures of the plan are exact. Every person drew one code for all its rows with the same"
-    " class and preserved labels. The figures hold for every attacker who is shown one row, or"
-    " several rows of one class of which no two are of one person with the same preserved labels,"
-    " and may know all originals, all labels, all codes and the plan, but not the draws, the key or"
-    " which row is whose.",
-    PLAN_ASSUMPTIONS[1],
+    " class and preserved labels. The figures hold for every attacker who is shown one row, or rows"
+    " of several draws that are picked at random from one class, and may know all originals, all"
+    " labels, all codes and the plan, but not the draws, the key or which row is whose.",
+    "An attacker who also has all other rows of the release may learn a little more, because they"
+    " show something of the draws. 'one', 'linked' and 'known' bound that for rows of which nobody"
+    " knows that they are of one person, 'plan.person.beside' for all rows of one person.",
 )
 
-APART = "no two of one person with one preserved value"  # rows that are separate draws
+APART = "of several draws picked at random"  # rows that are separate draws
 
 PERSON_NOTES = (
     "Every person drew one code for all its rows with the same class and preserved labels, so these"
@@ -105,17 +106,20 @@ def sentence(name: str, a: AttributeClaim) -> str:
 
 def person_sentence(person: PersonClaim) -> str:
     """What is proved of all rows of one person, where people draw."""
+    if person.floor is None or person.all_rows is None or person.beside is None:
+        return f"For all rows of one person nothing is proved: {person.reason}"
     said = (
-        "All rows of one person with one preserved value name it in at most"
-        f" {at_most_or_guess(person.unit, person.unit_floor)} % of cases; the number of these rows"
-        f" alone does in {100 * person.unit_floor:.1f} %"
+        f"All rows of one person name it in at most"
+        f" {at_most_or_guess(person.all_rows, person.floor)} % of cases; their number"
+        f" alone does in {100 * person.floor:.1f} %. With all other rows at hand, and even with the"
+        f" totals of each code, in no more than {at_most(person.beside)} %"
     )
-    if person.floor is None or person.all_rows is None:
-        return f"{said}. For all rows of a person nothing is proved: {person.reason}"
-    return (
-        f"{said}. All rows of one person: at most {at_most_or_guess(person.all_rows, person.floor)}"
-        f" %, and {100 * person.floor:.1f} % from their numbers alone"
-    )
+    if person.all_rows > person.unit:
+        said += (
+            ". All rows of one person with one preserved value: at most"
+            f" {at_most_or_guess(person.unit, person.unit_floor)} %"
+        )
+    return said
 
 
 def at_most_or_guess(bound: float, floor: float, *, digits: int = 1) -> str:

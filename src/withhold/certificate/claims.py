@@ -107,17 +107,21 @@ class AttributeClaim(Claim):
 class PersonClaim(Claim):
     """What all rows of one person tell, where a person draws one code for its rows of one class.
 
-    A *unit* is all rows of one person with one class and one preserved value: they share a draw. A
-    row is picked at random, and the attacker is shown all rows of its unit, or of its person. How
-    many rows these are, and their preserved values, can be seen and are not hidden: they alone tell
-    the class as often as `floor` says. Exact, no confidence level.
+    A *unit* is all rows of one person with one class and one preserved value: they share a draw.
+    Someone is picked, a row or a person at random, whichever gives the higher figure, and the
+    attacker is shown all rows of that unit or person. How many rows these are, and their preserved
+    values, can be seen and are not hidden: they alone tell the class as often as `floor` says.
+    Exact, no confidence level. Nothing is claimed of other columns that leave beside the codes.
     """
 
     column: str = Field(description="names the person of each row")
     people: int
     draws: int = Field(description="units with a label")
     unit_floor: Share = Field(description="from the number and the preserved value of the rows")
-    unit: Share = Field(description="from all rows of one person with one preserved value")
+    unit: Share = Field(
+        description="from all rows that share a draw. If a person has rows of several classes, or"
+        " without a label, which rows these are cannot be seen"
+    )
     floor: Share | None = Field(
         None, description="from the numbers of rows of a person by preserved value"
     )
@@ -125,6 +129,11 @@ class PersonClaim(Claim):
         None,
         description="from all rows of one person; the error of the Monte Carlo is added. Several"
         " preserved values are several draws, so it may be far above `unit`",
+    )
+    beside: Share | None = Field(
+        None,
+        description="the same for whoever has all other rows, and even knows how many people of"
+        " each class have the same codes, numbers of rows and preserved values",
     )
     reason: str | None = Field(None, description="why there is no figure for all rows")
 

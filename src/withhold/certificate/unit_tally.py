@@ -22,7 +22,7 @@ import numpy.typing as npt
 from withhold.certificate.claims import PersonClaim, PlanClaim
 from withhold.certificate.plan_tally import PlanTally
 from withhold.certificate.targets import together
-from withhold.certificate.whole_person import UnitLabels, of_person, of_unit
+from withhold.certificate.whole_person import People, UnitLabels, of_unit
 from withhold.records.attribute import Attribute
 
 FloatArray = npt.NDArray[np.float32]
@@ -36,9 +36,17 @@ class UnitTally:
     def __init__(self, suppress: Sequence[str]) -> None:
         self.suppress = tuple(suppress)
         self._rows: dict[str, Counter[Entry]] = {}
+        self._codes: dict[int, int] = {}  # by unit
 
-    def add(self, unit: IntArray, labels: Mapping[str, Attribute], told: Sequence[str]) -> None:
-        """Rows that leave: their units (n,), labels, and preserved values as text (n,)."""
+    def add(
+        self,
+        unit: IntArray,
+        labels: Mapping[str, Attribute],
+        told: Sequence[str],
+        codes: IntArray,
+    ) -> None:
+        """Rows that leave: units (n,), labels, preserved values as text (n,), drawn codes (n,)."""
+        self._codes.update(zip(unit.tolist(), codes.tolist(), strict=True))
         targets = [labels[name] for name in self.suppress if name in labels]
         joint = together(targets) if len(targets) == len(self.suppress) else None
         for target in [*targets, *([joint] if joint is not None else [])]:
@@ -50,16 +58,19 @@ class UnitTally:
         """Add the rows of another tally of the same plan."""
         for name, rows in later._rows.items():
             self._rows.setdefault(name, Counter()).update(rows)
+        self._codes |= later._codes
 
-    def to_json(self) -> list[Any]:
-        """The counts; `from_json` reads them."""
-        return [[n, *e, count] for n, rows in self._rows.items() for e, count in rows.items()]
+    def to_json(self) -> dict[str, Any]:
+        """Counts and codes; `from_json` reads them."""
+        rows = [[n, *e, count] for n, rows in self._rows.items() for e, count in rows.items()]
+        return {"rows": rows, "codes": [[unit, code] for unit, code in self._codes.items()]}
 
     @classmethod
-    def from_json(cls, suppress: Sequence[str], found: list[Any]) -> UnitTally:
-        """The tally with these counts."""
+    def from_json(cls, suppress: Sequence[str], found: dict[str, Any]) -> UnitTally:
+        """The tally with these counts and codes."""
         made = cls(suppress)
-        for name, unit, label, told, count in found:
+        made._codes = dict(found["codes"])
+        for name, unit, label, told, count in found["rows"]:
             made._rows.setdefault(name, Counter())[unit, label, told] += count
         return made
 
@@ -98,24 +109,27 @@ class UnitTally:
             one=rows.one,
             linked={r: max(bound, rows.one) for r, bound in drawn.linked.items()},
             unequal=max(rows.unequal, drawn.unequal),
-            person=_person(w, units, whose, column, one=rows.one),
+            person=self._person(w, units, whose, column, one=rows.one),
         )
 
-
-def _person(
-    w: FloatArray, units: UnitLabels, whose: IntArray, column: str, *, one: float
-) -> PersonClaim:
-    floor, unit = of_unit(w, units)
-    unit = max(unit, one)  # more rows never tell less
-    whole = of_person(w, units, whose)
-    made = PersonClaim(
-        column=column,
-        people=len(np.unique(whose[units.unit])),
-        draws=len(units.unit),
-        unit_floor=floor,
-        unit=unit,
-        reason=whole if isinstance(whole, str) else None,
-    )
-    if isinstance(whole, str):
-        return made
-    return made.model_copy(update={"floor": whole[0], "all_rows": max(whole[1], unit)})
+    def _person(
+        self, w: FloatArray, units: UnitLabels, whose: IntArray, column: str, *, one: float
+    ) -> PersonClaim:
+        floor, unit = of_unit(w, units)
+        unit = max(unit, one)  # more rows never tell less
+        people = People.of(units, whose)
+        made = PersonClaim(
+            column=column,
+            people=len(np.unique(whose[units.unit])),
+            draws=len(units.unit),
+            unit_floor=floor,
+            unit=unit,
+            reason=people if isinstance(people, str) else None,
+        )
+        if isinstance(people, str):
+            return made
+        least, told = people.told(w)
+        told, codes = max(told, unit), np.zeros(len(w), np.int64)
+        codes[list(self._codes)] = list(self._codes.values())
+        beside = max(told, people.with_all_rows(codes))
+        return made.model_copy(update={"floor": least, "all_rows": told, "beside": beside})

@@ -72,7 +72,7 @@ class ReleaseCounts:
         if self.plan is not None and made.plan is not None:
             self.plan.add(made.plan, labels, told)
         if self.units is not None and made.units is not None:
-            self.units.add(made.units, labels, told)
+            self.units.add(made.units, labels, told, drawn)
 
     def merge(self, later: ReleaseCounts) -> None:
         """Add the counts of rows that come after these."""

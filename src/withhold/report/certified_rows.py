@@ -73,15 +73,22 @@ def rows_table(
     if plan.person is not None:
         for size, figure in zip(claim.linked, of_classes, strict=True):
             rows.append((f"sees {size} rows of one class, {APART}", figure, NONE, NONE))
-        rows += [(who, figure, NONE, NONE) for who, figure in _of_person(plan.person)]
+        beside = plan.person.beside
+        rows += [
+            (who, figure, NONE if beside is None else at_most(beside), NONE)
+            for who, figure in _of_person(plan.person)
+        ]
     return RowsTable(heads, tuple(rows), claim.floor)
 
 
 def _of_person(person: PersonClaim) -> list[tuple[str, str]]:
     """Who sees all rows of one person, and what is proved: beside what their number tells."""
-    shown = [("all rows of one person with one preserved value", person.unit_floor, person.unit)]
-    if person.floor is not None and person.all_rows is not None:
-        shown.append(("all rows of one person", person.floor, person.all_rows))
+    if person.floor is None or person.all_rows is None:
+        return []
+    shown = [
+        ("all rows of one person with one preserved value", person.unit_floor, person.unit),
+        ("all rows of one person", person.floor, person.all_rows),
+    ]
     return [
         (
             f"sees {rows} (their number alone tells it in {percent(floor)})",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+
 from withhold.records.tabular.row_copies import PeopleInRows, people_in_rows
 
 
