@@ -72,6 +72,11 @@ BAD = {
         (*SEX, "--hold-back", "50%"),
         "bad.csv has 60 rows, of which 30 leave with --hold-back, and a release needs at least 48",
     ),
+    "people who draw, and rows held back": (
+        _csv([{**row, "id": i // 2} for i, row in enumerate(_rows())]),
+        (*SEX, "--group", "id", "--set", "per=person", "--hold-back", "10%"),
+        "rows cannot be held back where people draw (per=person)",
+    ),
     "few rows": ("sex,age\n" + 23 * "m,3\nf,4\n", SEX, "a release needs at least 48"),
     "one class": (_every(sex="m"), SEX, "'sex' of bad.csv has one class only ('m')"),
     "no label": (_every(sex=""), SEX, "is null in every record"),

@@ -41,6 +41,7 @@ from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.records.table_features import attack_tables
 from withhold.records.writers.row_list import find_rows
+from withhold.release.held_back import refuse_people
 from withhold.release.release_files import Written
 from withhold.release.released_dataset import with_rows
 from withhold.release.stream import release_features
@@ -100,6 +101,7 @@ def release_given(request: GivenRequest, progress: Progress | None = None) -> Gi
     reading = _reading(request)
     _check_gate(request, reading)
     _check_size(request, reading)
+    refuse_people(request.wishes, people_draw=request.config.get("per") == "person")
     if request.wishes.hold_back and reading.is_large(request.data):
         raise UserError(
             f"{request.data.name} is too large to hold rows back: its audit reads it in blocks;"

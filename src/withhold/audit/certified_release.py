@@ -107,6 +107,11 @@ def prove_release(
             "the certificate was not checked against the rows, because they are not codes (as with"
             " --as sample). Its bounds hold only if its bundle made this release"
         )
+    if certificate.group is not None and certificate.group != matched.original.group:
+        said.append(
+            f"the certificate counts people by '{certificate.group}', which this audit does not:"
+            f" give --group {certificate.group}, or rows of one person are not attacked together"
+        )
     if certificate.release.kept_by_name:
         said.append(
             f"the certificate does not cover {listing(certificate.release.kept_by_name)}, kept by"

@@ -40,11 +40,15 @@ def original_rows(places: Places) -> npt.NDArray[np.int64]:
     return leaves[np.argsort(places[leaves])]
 
 
-def refuse_people(wishes: Wishes, modifier: Modifier) -> None:
+def refuse_people(wishes: Wishes, *, people_draw: bool) -> None:
     """Refuse to hold rows back where people draw: nothing is proved of half a person."""
-    people = isinstance(modifier, ExactModifier) and modifier.units is not None
-    if wishes.hold_back and people:
+    if wishes.hold_back and people_draw:
         raise UserError(
             "rows cannot be held back where people draw (per=person); leave out --hold-back or"
             " per=person"
         )
+
+
+def people_draw(modifier: Modifier) -> bool:
+    """Whether a person draws one code for several rows."""
+    return isinstance(modifier, ExactModifier) and modifier.units is not None

@@ -34,7 +34,7 @@ from withhold.records.writers.row_list import (
 )
 from withhold.release.certificate import Certifier
 from withhold.release.frame_types import with_types
-from withhold.release.held_back import original_rows, refuse_people, release_places
+from withhold.release.held_back import original_rows, people_draw, refuse_people, release_places
 from withhold.release.keyed_order import occurrences, shuffled_places
 from withhold.release.media_stream import decide_media, leaving_labels, release_media
 from withhold.release.modified_media import ModifiedMedia
@@ -189,7 +189,7 @@ def release_dataset(
     labels = {n: dataset.attribute(n) for n in there}
     by_row = isinstance(bundle.modifier, Channel) and bundle.modifier.draws_by_row
     shuffled = shuffled_places(found.digests, key, occurrences(found.digests) if by_row else None)
-    refuse_people(wishes, bundle.modifier)
+    refuse_people(wishes, people_draw=people_draw(bundle.modifier))
     places = release_places(shuffled, hold_back=wishes.hold_back, same_order=wishes.same_order)
     order = original_rows(places)
     certifier = Certifier(bundle)

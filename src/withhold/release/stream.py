@@ -35,7 +35,13 @@ from withhold.release.engines.engine import Engine
 from withhold.release.engines.local_engine import LocalEngine
 from withhold.release.engines.pieces import Piece
 from withhold.release.feature_columns import Layout, layout_of, leaving_schema
-from withhold.release.held_back import STAYS, original_rows, refuse_people, release_places
+from withhold.release.held_back import (
+    STAYS,
+    original_rows,
+    people_draw,
+    refuse_people,
+    release_places,
+)
 from withhold.release.keyed_order import Counts, Places, Words, occurrences, shuffled_places
 from withhold.release.modify import Shape
 from withhold.release.policy import decide
@@ -78,7 +84,7 @@ def release_features(
     )
     counted = occurrences(found.digests) if modifier.by_row else None
     shuffled = shuffled_places(found.digests, key, counted)
-    refuse_people(wishes, bundle.modifier)
+    refuse_people(wishes, people_draw=people_draw(bundle.modifier))
     places = release_places(shuffled, hold_back=wishes.hold_back, same_order=wishes.same_order)
     order = original_rows(places)
     certifier, original = Certifier(bundle), FeatureDigest()
