@@ -173,7 +173,7 @@ def beside(*, told: bool, people: int = 240, rows: int = 6, seed: int = 0) -> At
     """
     rng = np.random.default_rng([seed, 0xBE])
     who = np.repeat(np.arange(people), rows)
-    secret = (np.arange(people) % 2)[who]
+    secret = rng.permutation(np.arange(people) % 2)[who]
     own, each = rng.integers(0, 2, people)[who], rng.integers(0, 2, len(who))
     shared = secret == 1 if told else (rng.integers(0, 2, people) == 1)[who]
     ward = [f"w{w}" for w in np.where(shared, own, each)]
