@@ -6,6 +6,7 @@ about how the rows of one person go together.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -181,6 +182,30 @@ def test_terminal_and_card_say_what_linked_rows_tell(
     assert "models trained on whole people" in card
     page = Path("out/report.html").read_text()
     assert "someone who knows that 5 records are of one person" in page
+
+
+@pytest.mark.slow
+def test_a_kept_column_that_tells_in_all_rows_of_a_person_is_read_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows of a woman have one ward, those of a man are mixed; a single ward is a coin."""
+    monkeypatch.chdir(tmp_path)
+    rng, frame = np.random.default_rng(0), people(240)
+    female = (frame["sex"] == "female").to_numpy()
+    own = np.repeat(rng.integers(0, 2, 240), ROWS)
+    ward = np.where(female, own, rng.integers(0, 2, len(frame)))
+    x = rng.normal(size=(len(frame), 3)) + 2 * female[:, None] * [1, 0, 0]
+    columns = {"sex": frame["sex"].tolist(), "ward": ward, "person": frame["person"].tolist()}
+    Dataset.from_arrays(x.astype(np.float32), columns).write("visits.parquet")
+    told, card = given("visits.parquet", "out", capsys, "--set=per=person", "--keep=ward")
+    out, err = (" ".join(text.split()) for text in told)
+    assert "neither in one row nor in the rows of one person together: ward" in err
+    assert "from their numbers alone. This does not cover ward, kept by name" in out
+    read = re.search(r"5 rows of one person together name 'sex' in ([\d.]+) %", out)
+    assert read is not None
+    assert float(read[1]) > 85  # five coins are all equal with 1/16, so 97 % can be named
+    assert "do not hand over this folder before you have read report.html" in out
+    assert "No figure about the rows of one person covers ward" in card
 
 
 @pytest.mark.slow

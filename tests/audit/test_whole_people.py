@@ -12,7 +12,7 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evaluate import evaluate
 from withhold.audit.feature_views import FeatureViews
 from withhold.audit.linked_records import ADDED_UP
-from withhold.audit.setting_groups import Effort
+from withhold.audit.setting_groups import Effort, Pairing
 from withhold.audit.split import AttackParts
 from withhold.audit.whole_people import WholePeople, WholePeopleTask
 from withhold.records.attribute import Attribute
@@ -164,3 +164,51 @@ def task(x: np.ndarray, codes: np.ndarray, parts: AttackParts) -> WholePeopleTas
     secret = Attribute("secret", "categorical", classes, np.asarray(codes, np.int64))
     seen = Seen(x.astype(np.float32), FeatureViews.of(x[parts.train].astype(np.float32)))
     return WholePeopleTask.of(Question("secret", "suppress", secret, parts, (), ()), seen, seed=0)
+
+
+def beside(*, told: bool, people: int = 240, rows: int = 6, seed: int = 0) -> AttributeEvidence:
+    """The audit of noise beside a ward: a coin in every record, shared within people of one class.
+
+    If not `told`, every second person of both classes has one ward.
+    """
+    rng = np.random.default_rng([seed, 0xBE])
+    who = np.repeat(np.arange(people), rows)
+    secret = rng.permutation(np.arange(people) % 2)[who]
+    own, each = rng.integers(0, 2, people)[who], rng.integers(0, 2, len(who))
+    shared = secret == 1 if told else (rng.integers(0, 2, people) == 1)[who]
+    ward = [f"w{w}" for w in np.where(shared, own, each)]
+    x = rng.normal(size=(2, len(who), 3)).astype(np.float32)
+    x[0, :, 0] += 3 * secret  # of the original alone
+    labels = {"secret": np.where(secret, "a", "b"), "who": who}
+    original = Dataset.from_arrays(x[0], {**labels, "ward": ward}, group="who")
+    release = Dataset.from_arrays(x[1], {"ward": ward})
+    effort = Effort(attackers=(Prior(), Logistic()), quick=True, workers=1, seed=seed)
+    found = evaluate(
+        original,
+        release,
+        "secret",
+        hidden=(),
+        effort=effort,
+        pairing=Pairing(same_order=True, order_counts=False),
+        fail_if="secret>floor+10",
+    )
+    assert found.gate is not None
+    assert found.gate.passed != told
+    return found.attributes["secret"]
+
+
+def test_a_column_beside_the_features_is_read_from_whole_people() -> None:
+    """Five coins are all equal with 1/16, so the best rule is right in 97 % of the sets."""
+    found = beside(told=True)
+    assert found.informed.least <= found.floor
+    assert found.column is None  # row by row, the column tells nothing
+    assert found.linked["5"].accuracy > 0.9
+    assert found.linked["5"].attacker != ADDED_UP
+    assert found.worst_tier == "linked5"
+    assert found.status == "readable"
+
+
+def test_a_column_that_has_nothing_to_do_with_the_class_is_no_leak() -> None:
+    found = [beside(told=False, seed=seed).linked["5"] for seed in range(4)]
+    assert not any(one.least > one.floor for one in found)
+    assert np.mean([one.accuracy for one in found]) == pytest.approx(0.5, abs=0.08)

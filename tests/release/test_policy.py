@@ -19,7 +19,7 @@ from withhold.cli.main import outcome
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
-from withhold.release.policy import Subject, decide
+from withhold.release.policy import Decision, Subject, decide
 from withhold.release.released_dataset import release_dataset
 from withhold.release.wishes import Wishes
 
@@ -422,3 +422,56 @@ def test_odd_types_can_be_fitted_and_released(plain: Dataset, column: pa.Array) 
     wide = plain.with_column("odd", column)
     made = fit_bundle(wide, Roles.of("gender"), method="constant")
     assert "weather" in made.release(wide).schema.names
+
+
+def wards(*, told: bool, people: int = 150, rows: int = 6) -> Dataset:
+    """`ward` is a coin in every row. If `told`, all rows of a woman have one ward."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(people), rows)
+    female = who % 2 == 1
+    own, each = rng.integers(0, 2, people)[who], rng.integers(0, 2, len(who))
+    ward = [f"w{w}" for w in np.where(female & told, own, each)]
+    x = rng.standard_normal((len(who), 4)).astype(np.float32)
+    columns = {"sex": np.where(female, "f", "m"), "ward": ward, "person": [f"p{w}" for w in who]}
+    return Dataset.from_arrays(x, columns, group="person", name="visits")
+
+
+def decided(data: Dataset, *, keep: tuple[str, ...] = ()) -> Decision:
+    own = Subject(data.name, data.schema, ("x",), data.table, ("sex",), group="person", x=data.x)
+    return decide(own, Wishes(keep=keep))
+
+
+def test_a_column_that_tells_in_several_rows_of_a_person_is_left_out() -> None:
+    found = decided(wards(told=True))
+    assert found.leaving == ["x"]
+    assert found.left_out["ward"].startswith("reveals 'sex' (9")
+    assert "from several records of one person" in found.left_out["ward"]
+    assert found.tells["sex"]["ward"] > 0.9
+
+
+def test_a_column_that_tells_nothing_of_people_leaves() -> None:
+    found = decided(wards(told=False))
+    assert found.leaving == ["x", "ward"]
+    assert found.people
+
+
+def test_with_too_few_people_a_column_is_left_out_unless_it_is_named() -> None:
+    data = wards(told=False, people=30, rows=30)
+    found = decided(data)
+    assert found.left_out["ward"] == (
+        "could not be checked on whole people; name it with --keep to release it as it is"
+    )
+    assert found.unchecked == ["ward"]
+    assert decided(data, keep=("ward",)).kept_by_name == ["ward"]
+
+
+@pytest.mark.parametrize("keep", [(), ("ward",)])
+def test_the_certificate_says_what_covers_the_rows_of_a_person(keep: tuple[str, ...]) -> None:
+    data = wards(told=False)
+    config = {"codes": 4, "rounds": 1, "exact_rounds": 0, "epochs": 1}
+    made = fit_bundle(data, Roles.of("sex", ()), method="exact", config=config)
+    found = made.release(data, keep=keep).certificate
+    assert found is not None
+    measured = [n for n in found.notes if "Each was also measured in several rows" in n]
+    kept = [n for n in found.notes if "No figure about the rows of one person covers ward" in n]
+    assert (len(measured), len(kept)) == ((0, 1) if keep else (1, 0))

@@ -15,11 +15,11 @@ from withhold.audit.averaged import by_source
 from withhold.audit.findings import Distortion
 from withhold.audit.lost_records import without_held_back
 from withhold.audit.pairing import PairedRelease, pair
-from withhold.audit.record_sets import SIZES, SMALL
 from withhold.audit.setting_groups import Effort, Pairing
 from withhold.audit.split import Rows, Split
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
+from withhold.records.record_sets import SIZES, SMALL
 from withhold.records.roles import Roles
 from withhold.release.released_dataset import ReleasedDataset
 

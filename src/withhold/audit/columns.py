@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from withhold.audit import precision, row_order
 from withhold.audit.attack import Attack, Outcome
@@ -20,13 +19,13 @@ from withhold.audit.intervals import SURE, wilson
 from withhold.audit.measure_attribute import floor
 from withhold.audit.metrics import score
 from withhold.audit.pairing import PairedRelease
+from withhold.audit.released_columns import encode_released, scaled
 from withhold.audit.select_attacker import Reading, choose
 from withhold.audit.split import AttackParts, Rows
 from withhold.records.attribute import Attribute
-from withhold.records.columns.column_encoding import EncodedColumn, encode_column
+from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.tells import LEVEL, Telling, how_well_it_tells, is_copy
 from withhold.records.columns.together import columns_to_pair, telling_sets
-from withhold.records.tables import RECORD
 
 _ROWS, _ROWS_QUICK = 9_000, 4_000
 TOGETHER = " with "  # joins the names of columns that reveal an attribute only together
@@ -50,27 +49,7 @@ class Columns:
         rng = np.random.default_rng([seed, 0xC01])
         most = _ROWS_QUICK if quick else _ROWS
         rows = np.sort(rng.permutation(len(release))[:most])
-        below = precision.below_float32(matched.released)
-        encoded: dict[str, EncodedColumn] = {}
-        skipped: dict[str, Column] = {}
-        table = release.table.take(pa.array(rows))
-        for name in table.column_names:
-            if name == RECORD:
-                continue
-            one = encode_column(table[name], seed=seed)
-            if one.distinct == 0 or not _varies(one):
-                why = "it is empty" if one.distinct == 0 else "it is the same in every record"
-                skipped[name] = Column(name=name, kind=one.kind, attacked=False, why_not=why)
-            else:
-                encoded[name] = one
-        if below is not None:
-            x = below[matched.place[rows]]
-            encoded[precision.NAME] = EncodedColumn(x, "number", np.arange(len(rows)))
-        elif precision.may_have(matched.released) and matched.released.path is None:
-            why = "the release was not read from a file; audit the released file"
-            skipped[precision.NAME] = Column(
-                name=precision.NAME, kind="number", attacked=False, why_not=why
-            )
+        encoded, skipped = encode_released(matched, rows, seed=seed)
         place = matched.place if order_counts else None
         x = release.x[rows]
         return cls(rows, FeatureViews.of(x, seed=seed).see("reduced", x), encoded, skipped, place)
@@ -129,9 +108,9 @@ class Columns:
         """An attack on all columns and the features, on the parts of the question."""
         if not self.encoded:
             return None
-        blocks = [self.features, *(_scaled(one.x) for one in self.encoded.values())]
+        blocks = [self.features, *(scaled(one.x) for one in self.encoded.values())]
         if self.place is not None:
-            blocks.append(_scaled(self.place[self.rows, None].astype(np.float32)))
+            blocks.append(scaled(self.place[self.rows, None].astype(np.float32)))
         x = np.concatenate(blocks, axis=1)
         parts = _within(question.parts, self.rows)
         if len(parts.train) < 4 or len(parts.val) < 2 or len(parts.test) < 10:
@@ -207,10 +186,6 @@ def worst_column(found: dict[str, ColumnRead]) -> ColumnRead | None:
     return max(able, key=lambda c: (c.copy_of, c.least - c.floor), default=None)
 
 
-def _varies(one: EncodedColumn) -> bool:
-    return one.distinct > 1 or bool((one.codes < 0).any() and (one.codes >= 0).any())
-
-
 def _read(
     name: str, told: Telling, attribute: Attribute, floor: float, *, sure: bool
 ) -> ColumnRead:
@@ -267,10 +242,6 @@ def _floor(question: Question, rows: Rows, seed: int) -> float:
     folds = folds_of(np.flatnonzero(attribute.known), None, seed)
     _, right = guess_without(attribute, given, folds)
     return max(attribute.majority, tested, float(right.mean()) if len(right) else 0.0)
-
-
-def _scaled(x: FloatArray) -> FloatArray:
-    return FeatureViews.of(x).see("standard", x)
 
 
 def _within(parts: AttackParts, rows: Rows) -> AttackParts:

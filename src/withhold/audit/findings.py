@@ -34,7 +34,8 @@ class Linked(Finding):
     least: float = Field(description="the accuracy is above this with 99.5 % confidence")
     attacker: str = Field(
         "added up",
-        description="the scores of single records added up, or an attacker trained on whole people",
+        description="the scores of single records added up, or an attacker trained on whole people;"
+        " 'columns' in its name: it also saw the columns beside the features",
     )
     learned: bool = Field(
         False, description="whether attackers trained on whole people were tried, beside adding up"

@@ -10,17 +10,18 @@ from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Linked
 from withhold.audit.intervals import Z_995, hull, share, wilson
-from withhold.audit.record_sets import (
+from withhold.audit.select_attacker import Reading, choose
+from withhold.audit.whole_people import SetScores, WholePeople
+from withhold.records.attribute import Attribute
+from withhold.records.record_sets import (
     PEOPLE,
     Rows,
+    add_up,
     draw_sets,
     person_labels,
     set_sizes,
     why_not_linked,
 )
-from withhold.audit.select_attacker import Reading, choose
-from withhold.audit.whole_people import SetScores, WholePeople
-from withhold.records.attribute import Attribute
 
 ADDED_UP = "added up"
 
@@ -61,16 +62,15 @@ def linked(
         named = np.bincount(codes) if len(sets) else np.zeros(1)
         if len(np.unique(owner)) < PEOPLE or named.max() == named.sum():
             continue
-        guess, attacker = _add_up(log_p, log_prior, sets).argmax(axis=1), ADDED_UP
+        guess, attacker = add_up(log_p, log_prior, sets).argmax(axis=1), ADDED_UP
         floor = float(named.max() / named.sum())
         if told is not None:
-            added = _add_up(told, log_prior, sets).argmax(axis=1)
+            added = add_up(told, log_prior, sets).argmax(axis=1)
             floor = max(floor, float((added == codes).mean()))
         learned = None if whole is None else whole.of.get(r)
         if learned is not None and val is not None:
             before, here = (
-                _add_up(said, log_prior, of)
-                for said, of in ((val, learned.val_sets), (log_p, sets))
+                add_up(said, log_prior, of) for said, of in ((val, learned.val_sets), (log_p, sets))
             )
             added_up = Outcome(ADDED_UP, before, here, None, None, 0.0)
             best = _best([added_up, *learned.outcomes], learned)
@@ -104,10 +104,3 @@ def linked(
 def _best(outcomes: Iterable[Outcome], learned: SetScores) -> Reading:
     """The outcome on sets, or the ensemble of three, that is right most often on val."""
     return choose([Reading.of(o, learned.truth) for o in outcomes], learned.truth)[0].best
-
-
-def _add_up(log_p: FloatArray, log_prior: FloatArray, sets: Rows) -> FloatArray:
-    """Scores (b, k) of each set if records are independent given the person."""
-    evidence = log_p - log_prior
-    pieces = np.array_split(sets, max(len(sets) // 256, 1))
-    return np.concatenate([evidence[p].sum(axis=1) + log_prior for p in pieces])

@@ -2,6 +2,7 @@
 
 Adding up the scores of single records misses how the records of a person vary together. If the
 records of women are alike and those of men are not, no single record tells, and five of them do.
+The same holds for the other columns of a release, so these attackers see them too.
 """
 
 from __future__ import annotations
@@ -15,26 +16,32 @@ import numpy as np
 from withhold.audit.attack import Outcome
 from withhold.audit.attack_plan import Question, Seen, fresh_attacks
 from withhold.audit.attackers import Attacker, Logistic, Trees
-from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.attackers.attacker import FloatArray, log_shares
 from withhold.audit.feature_views import FeatureViews
-from withhold.audit.record_sets import (
+from withhold.audit.released_columns import BesideFeatures
+from withhold.audit.scores_of_records import (
+    ON_RECORDS,
+    log_p_of_records,
+    people_apart_in,
+    scores_of_records,
+)
+from withhold.audit.split import AttackParts, tells_group
+from withhold.records.attribute import Attribute
+from withhold.records.record_sets import (
     PEOPLE,
     Rows,
+    add_up,
     draw_sets,
     person_labels,
     set_sizes,
     why_not_linked,
 )
-from withhold.audit.select_attacker import Reading, choose
-from withhold.audit.set_features import describe_sets, distinct_rows
-from withhold.audit.split import AttackParts, tells_group
-from withhold.records.attribute import Attribute
+from withhold.records.set_features import describe_sets, distinct_rows
 
+COLUMNS_ADDED_UP = "columns added up"
 _TRAIN = 10  # the fewest people with r records to learn from
 _MANY, _KEPT = 64, 32  # beside more features than _MANY, sets show _KEPT principal directions
 _WIDEST = 512  # with more features, sets show principal directions alone
-_SCORED = 12  # classes whose one-record scores describe a set
-_ON_RECORDS: tuple[Attacker, ...] = (Logistic(), Trees(rounds=60, patience=5, budget=1e8))
 _ON_SETS: tuple[Attacker, ...] = (Logistic(), Trees(rounds=100, patience=8, budget=3e8))
 
 
@@ -66,7 +73,8 @@ class WholePeopleTask:
 
     records (m, d): all released records, standardised; rows (n,): those that it uses, to which the
     question and the others refer. main (n, d'): their principal directions, if there are many
-    features. same (n,): equal numbers for equal records.
+    features. same (n,): equal numbers for equal records. beside: the other columns of a release for
+    the same n records; None if there are none.
     """
 
     question: Question
@@ -76,10 +84,16 @@ class WholePeopleTask:
     same: Rows
     seed: int
     why_not: str = ""
+    beside: BesideFeatures | None = None
 
     @classmethod
-    def of(cls, question: Question, seen: Seen, *, seed: int) -> WholePeopleTask:
-        """The task on the records of the question's parts; an empty one if it cannot be done."""
+    def of(
+        cls, question: Question, seen: Seen, *, seed: int, beside: BesideFeatures | None = None
+    ) -> WholePeopleTask:
+        """The task on the records of the question's parts; an empty one if it cannot be done.
+
+        beside: the other columns of the release, for these records at least.
+        """
         parts, attribute = question.parts, question.attribute
         why = _why_not(attribute, parts)
         if why:
@@ -94,7 +108,9 @@ class WholePeopleTask:
             main = _principal(seen.views.see("reduced", seen.x[rows]), some.parts.train)
         # All tasks share the standardised records, so they need no memory of their own.
         shared = seen.view("standard") if seen.x.shape[1] <= _WIDEST else seen.x[:, :0]
-        return cls(some, shared, rows, main, distinct_rows(seen.x[rows]), seed)
+        same = distinct_rows(seen.x[rows])
+        columns = None if beside is None else beside.on(rows)
+        return cls(some, shared, rows, main, same, seed, beside=columns)
 
     @property
     def cost(self) -> float:
@@ -102,8 +118,9 @@ class WholePeopleTask:
         if self.why_not:
             return 0.01
         n, d = len(self.question.parts.train), self.records.shape[1] + self.main.shape[1]
+        d += 0 if self.beside is None else self.beside.x.shape[1] + min(d, _MANY)
         k, sets = len(self.question.attribute.classes), min(n, 2000)
-        single = 2 * sum(a.cost(n, d, k) for a in _ON_RECORDS)
+        single = 2 * sum(a.cost(n, d, k) for a in ON_RECORDS)
         together = 3 * sum(a.cost(sets, 4 * d, k) for a in _ON_SETS)
         return float(n * d / 2e6 + single + together)
 
@@ -117,7 +134,8 @@ class WholePeopleTask:
         if not sizes:
             return WholePeople(why_not="train or val has too few people with several records")
         x = np.concatenate([self.main, self.records[self.rows]], axis=1)
-        scores = _scores(self.question, x, self.seed)
+        log_p = log_p_of_records(self.question, x, self.seed)
+        scores, columns = scores_of_records(self.question, log_p), self._with_columns()
         given = _one_hot(self.question.given)
         found = {}
         for r in sizes:
@@ -126,14 +144,29 @@ class WholePeopleTask:
             if given is not None:
                 told = sets.attack(given, distinct_rows(given), scores[:, :0], self.seed)
             outcomes = sets.attack(x, self.same, scores, self.seed)
+            if columns is not None:
+                outcomes += columns.attack(sets, self.seed)
             found[r] = SetScores(sets.val_places, sets.truth, outcomes, told)
         return WholePeople(found)
+
+    def _with_columns(self) -> _WithColumns | None:
+        """The records in the features and all other columns, if there are any."""
+        if self.beside is None:
+            return None
+        # Many features would hide a few columns, so there they are seen in their main directions.
+        few = self.main if self.main.shape[1] else self.records[self.rows]
+        x = np.concatenate([self.beside.x, few], axis=1)
+        log_p = log_p_of_records(self.question, x, self.seed)
+        prior = log_shares(self.question.attribute.rows(self.question.parts.train))
+        return _WithColumns(
+            x, self.beside.same, log_p, prior, scores_of_records(self.question, log_p)
+        )
 
     def _allows(self, r: int) -> bool:
         """Whether enough people of each part have r records, and train has two classes of them."""
         parts, attribute = self.question.parts, self.question.attribute
         assert parts.units is not None
-        for rows, least in zip(_apart(parts), (_TRAIN, PEOPLE, PEOPLE), strict=True):
+        for rows, least in zip(people_apart_in(parts), (_TRAIN, PEOPLE, PEOPLE), strict=True):
             names, records = np.unique(parts.units[rows], return_counts=True)
             able = rows[np.isin(parts.units[rows], names[records >= r])]
             if (records >= r).sum() < least:
@@ -156,7 +189,7 @@ class _Sets:
         parts, attribute = question.parts, question.attribute
         assert parts.units is not None
         found, codes, owners = [], [], []
-        for i, rows in enumerate(_apart(parts)):
+        for i, rows in enumerate(people_apart_in(parts)):
             sets, _ = draw_sets(parts.units[rows], r, seed)
             if i == 0:  # a set that is drawn twice teaches nothing new
                 sets = np.unique(np.sort(sets, axis=1), axis=0)
@@ -181,13 +214,38 @@ class _Sets:
         return self.question.attribute.rows(self.question.parts.val)
 
     def attack(
-        self, x: FloatArray, same: Rows, scores: FloatArray, seed: int
+        self, x: FloatArray, same: Rows, scores: FloatArray, seed: int, prefix: str = "people"
     ) -> tuple[Outcome, ...]:
         """Attackers on the features of the sets."""
         told = describe_sets(x, same, scores, self.sets)
         seen = Seen(told, FeatureViews.of(told[self.question.parts.train], seed=seed))
         attacks, _ = fresh_attacks(self.question, seen, _ON_SETS, seed=seed, twice=False)
-        return tuple(replace(a(), name=f"people-{a.name}") for a in attacks)
+        return tuple(replace(a(), name=f"{prefix}-{a.name}") for a in attacks)
+
+
+@dataclass(frozen=True, eq=False)
+class _WithColumns:
+    """Records in the columns beside the features and the features, x (n, d).
+
+    same (n,): equal numbers for records that are equal in all columns. log_p (n, k): what attackers
+    on single records say; scores (n, c): the same as features of sets.
+    """
+
+    x: FloatArray
+    same: Rows
+    log_p: FloatArray
+    log_prior: FloatArray
+    scores: FloatArray
+
+    def attack(self, sets: _Sets, seed: int) -> tuple[Outcome, ...]:
+        """Attackers on sets, and the scores of their single records added up."""
+        parts = sets.question.parts
+        val, test = (
+            add_up(self.log_p, self.log_prior, sets.sets[part]) for part in (parts.val, parts.test)
+        )
+        added_up = Outcome(COLUMNS_ADDED_UP, val, test, None, None, 0.0)
+        learned = sets.attack(self.x, self.same, self.scores, seed, prefix="people-columns")
+        return (*learned, added_up)
 
 
 def _why_not(attribute: Attribute, parts: AttackParts) -> str:
@@ -198,44 +256,6 @@ def _why_not(attribute: Attribute, parts: AttackParts) -> str:
     if not why and tells_group(attribute, parts.units):
         return "the attribute is the person"
     return why
-
-
-def _apart(parts: AttackParts) -> tuple[Rows, Rows, Rows]:
-    """Train, val and test without people of a later part: nobody may be recognised."""
-    assert parts.units is not None
-    who = parts.units
-    val = parts.val[~np.isin(who[parts.val], who[parts.test])]
-    later = np.concatenate([parts.val, parts.test])
-    return parts.train[~np.isin(who[parts.train], who[later])], val, parts.test
-
-
-def _scores(question: Question, x: FloatArray, seed: int) -> FloatArray:
-    """What single records tell, (n, c): log odds of two classes, or centred log-probabilities.
-
-    Each half of the people of train is scored by attackers that are trained on the other half, so
-    that a set of train looks like one of test. Val and test get the mean of both.
-    """
-    parts, attribute = question.parts, question.attribute
-    assert parts.units is not None
-    train, val, test = _apart(parts)
-    names = np.random.default_rng([seed, 0x5E7]).permutation(np.unique(parts.units[train]))
-    first = np.isin(parts.units[train], names[: len(names) // 2])
-    seen = Seen(x, FeatureViews.of(x[train], seed=seed))
-    log_p = np.zeros((len(x), len(attribute.classes)), np.float32)
-    for half, rest in ((train[first], train[~first]), (train[~first], train[first])):
-        fold = AttackParts(half, val, np.concatenate([rest, test]), parts.units)
-        asked = replace(question, parts=fold)
-        attacks, _ = fresh_attacks(asked, seen, _ON_RECORDS, seed=seed, twice=False)
-        truth = attribute.rows(val)
-        surest = choose([Reading.of(a(), truth) for a in attacks], truth)[0].surest
-        log_p[rest] = surest.test[: len(rest)]
-        log_p[test] += surest.test[len(rest) :] / 2
-        log_p[val] += surest.val / 2
-    if log_p.shape[1] == 2:
-        return log_p[:, 1:] - log_p[:, :1]
-    common = np.argsort(-attribute.rows(train).counts, kind="stable")[:_SCORED]
-    centred: FloatArray = log_p - log_p.mean(axis=1, keepdims=True)
-    return centred[:, common]
 
 
 def _principal(z: FloatArray, train: Rows) -> FloatArray:

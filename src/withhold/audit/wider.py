@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from withhold.audit.all_rows import rows_task
 from withhold.audit.attack_plan import Question, Seen
 from withhold.audit.beside_values import beside_values
@@ -16,6 +18,7 @@ from withhold.audit.findings import Column, Copies
 from withhold.audit.linked_by import linked_by
 from withhold.audit.measure_attribute import floor
 from withhold.audit.pairing import PairedRelease
+from withhold.audit.released_columns import BesideFeatures
 from withhold.audit.setting_groups import Effort
 from withhold.audit.split import Split
 from withhold.audit.unchanged_records import copies
@@ -89,11 +92,12 @@ class WiderAttacks:
         linked = None
         if matched is not None and wanted:
             linked = linked_by(matched, same, order_counts=order_counts)
+        seen_by_people = _columns_of_people(wanted, matched, seed=seed)
         for q in wanted:
             by_rows = rows_task(q, seen, split, names, quick=quick, seed=seed)
             least = floor(q.attribute, q.given, q.parts)
             small = SmallestLeak.of(q, seen.view("standard"), floor=least, seed=seed)
-            people = WholePeopleTask.of(q, seen, seed=seed)
+            people = WholePeopleTask.of(q, seen, seed=seed, beside=seen_by_people)
             tasks += [(by_rows.cost, by_rows), (0.5, small), (people.cost, people)]
             if columns is not None and matched is not None:
                 order = None if whole is None else whole.placed(q, seed)
@@ -133,6 +137,17 @@ class WiderAttacks:
         doubts = not_covered(columns.encoded, columns.rows, self.wanted, seed=self.seed)
         told = (*columns.summary(read, doubts), *self.beside)
         return WiderLook(found, told, self.same, people)
+
+
+def _columns_of_people(
+    wanted: Sequence[Question], matched: PairedRelease | None, *, seed: int
+) -> BesideFeatures | None:
+    """The columns of the records that attackers on whole people use; None if there are none."""
+    parts = [q.parts for q in wanted if q.parts.units is not None]
+    if matched is None or not parts:
+        return None
+    rows = np.unique(np.concatenate([part for p in parts for part in (p.train, p.val, p.test)]))
+    return BesideFeatures.of(matched, rows, seed=seed)
 
 
 def _columns(dataset: Dataset) -> tuple[slice, ...]:

@@ -65,5 +65,6 @@ def _describe_columns(dataset: Dataset, roles: Roles, key: bytes) -> dict[str, A
         suppressed,
         x=dataset.x if dataset.media is None else None,
         groups=None if dataset.group in roles.suppress else dataset.group_codes,
+        people=dataset.group_codes,
         key=key,
     )

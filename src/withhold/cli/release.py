@@ -187,7 +187,10 @@ def _tell(made: Given) -> None:
         )
         typer.echo(wrapped(line, sys.stdout))
         if person is not None:
-            typer.echo(wrapped(f"proved of '{name}': {person_sentence(person)}", sys.stdout))
+            kept = ", ".join(made.certificate.release.kept_by_name)
+            beside = f". This does not cover {kept}, kept by name" if kept else ""
+            line = f"proved of '{name}': {person_sentence(person)}{beside}"
+            typer.echo(wrapped(line, sys.stdout))
         typer.echo(wrapped(_of_known_labels(name, claim, made), sys.stdout))
     found = len(made.audit.always) + 1  # after these, each part of the verdict says what it is
     for i, said in enumerate(made.audit.verdicts):

@@ -64,6 +64,8 @@ def tell_columns(headline: str, written: Written) -> None:
         cover = "even if they reveal something"
         if written.certificate:
             cover = "not covered by the certificate"
+            if decision.people:
+                cover += ", neither in one row nor in the rows of one person together"
         line = f"warning: kept by name, {cover}: {names}"
         typer.echo(wrapped(line, sys.stderr), err=True)
     linked = decision.whose_row(same_order=written.same_order)

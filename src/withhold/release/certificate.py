@@ -148,10 +148,11 @@ def _notes(decision: Decision, same_order: bool) -> list[str]:
     found = []
     measured = [c.column for c in decision.columns if c.leaves and c.rule == "harmless"]
     if measured:
+        people = " Each was also measured in several rows of one person." if decision.people else ""
         found.append(
             f"Columns {', '.join(measured)} are released because a measurement found that they"
             " reveal nothing about the suppressed attributes: alone, in pairs, all at once and"
-            " together with the code. This is a measurement and not a proof."
+            f" together with the code.{people} This is a measurement and not a proof."
         )
     fitted = [c.column for c in decision.columns if c.leaves and c.rule == "fitted"]
     if fitted:
@@ -166,6 +167,11 @@ def _notes(decision: Decision, same_order: bool) -> list[str]:
             " not cover them. If they show whose a row is, its figures do not hold for anyone who"
             " knows other columns of that person."
         )
+        if decision.people:
+            found.append(
+                f"No figure about the rows of one person covers {', '.join(decision.kept_by_name)}:"
+                " how the values of these columns vary between the rows of a person may tell more."
+            )
     if same_order:
         found.append(
             "The rows are in the order of the original. This certificate does not cover what that"

@@ -49,6 +49,7 @@ class Decision:
     columns: tuple[ColumnDecision, ...]
     tells: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     apart: float = 0.0  # share of the rows that the columns kept by name tell from all others
+    people: bool = False  # whether a group is named, and people of it have several rows
 
     @property
     def leaving(self) -> list[str]:
@@ -127,7 +128,8 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
     - Columns that the method made leave.
     - Suppressed columns and copies of them leave only with `keep_labels`.
     - Any other column leaves if it is named in `keep`, or if a measurement on these records finds
-      that it reveals nothing about any suppressed attribute.
+      that it reveals nothing about any suppressed attribute: neither in one record nor, if a group
+      is named, in several records of one person.
     - If these records lack the labels to measure that, a column leaves if it revealed nothing in
       the fit and has only values that it had there.
     """
@@ -159,7 +161,8 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
         found[name] = said
     columns = tuple(found[n] for n in names)
     kept = [c.column for c in columns if c.leaves and c.rule == "kept"]
-    return Decision(columns, revealed(measured), told_apart(subject.table, kept))
+    apart = told_apart(subject.table, kept)
+    return Decision(columns, revealed(measured), apart, people=_have_several(_people(subject)))
 
 
 def _by_name(name: str, is_label: bool, subject: Subject, wishes: Wishes) -> ColumnDecision | None:
@@ -196,14 +199,29 @@ def _measured(
     usable = {n: a for n, a in attributes.items() if a.known.any()}
     absent = [n for n in subject.suppress if n not in usable]
     there = [n for n in names if n in table.column_names]
-    groups = None
-    if subject.group in table.column_names and subject.group not in subject.suppress:
-        groups = encode_any(table[subject.group])
+    people = _people(subject)
     found = measure_columns(
-        table.select(there), list(usable.values()), x=subject.x, code=subject.code, groups=groups
+        table.select(there),
+        list(usable.values()),
+        x=subject.x,
+        code=subject.code,
+        groups=None if subject.group in subject.suppress else people,
+        people=people,
     )
     lone = [n for n, a in usable.items() if not a.multilabel and _all_differ(a)]
     return found, absent, lone
+
+
+def _people(subject: Subject) -> npt.NDArray[np.int64] | None:
+    """Whose each record of the sample is; None if no column says so."""
+    if subject.group not in subject.table.column_names:
+        return None
+    return encode_any(subject.table[subject.group])
+
+
+def _have_several(people: npt.NDArray[np.int64] | None) -> bool:
+    """Whether anybody has several records."""
+    return people is not None and len(np.unique(people)) < len(people)
 
 
 def _all_differ(attribute: Attribute) -> bool:

@@ -19,6 +19,7 @@ from withhold.records.columns.rules import structural_reason, uncheckable
 from withhold.records.columns.tells import LEVEL, Telling, how_well_it_tells, is_copy
 from withhold.records.columns.together import columns_to_pair, tells_together
 from withhold.records.columns.unlabelled import why_not_covered
+from withhold.records.columns.within_people import PeopleSets
 from withhold.records.plain import plain_column, plain_type
 
 Codes = npt.NDArray[np.int64]
@@ -51,16 +52,19 @@ def measure_columns(
     x: npt.NDArray[np.float32] | None = None,
     code: Codes | None = None,
     groups: Codes | None = None,
+    people: Codes | None = None,
 ) -> dict[str, Measured]:
     """Judge each column of `table`: by its type, by what it reveals alone, and together.
 
     attributes: the suppressed ones, for the same records; x: (m, d) the features of the first m
     records; code: (m,) their released codes, to which no column may add information.
     With `groups`, a column is tested on other records and also on other groups, because an attacker
-    may know other records of the same people. Several attributes are also tested jointly: a column
-    may reveal neither of two, but whether they are equal.
+    may know other records of the same people. With `people`, whose records these are, a column is
+    also tested on several records of one person together. Several attributes are also tested
+    jointly: a column may reveal neither of two, but whether they are equal.
     """
     joined = with_joint(attributes)
+    whole = None if people is None else PeopleSets.of(joined, people)
     found: dict[str, Measured] = {}
     open_: dict[str, EncodedColumn] = {}
     for name in table.column_names:
@@ -78,12 +82,15 @@ def measure_columns(
         if copied is not None:
             found[name] = Measured("copy", f"copy of '{copied}', which is suppressed")
             continue
+        shown, labels, units, sets = encoded, joined, groups, whole
         if pa.types.is_nested(column.type) and x is not None and len(x) < len(encoded):
             first = np.arange(len(x))  # a sample has lists only for these records
-            few = None if groups is None else groups[first]
-            found[name] = _alone(encoded.rows(first), [a.rows(first) for a in joined], few)
-        else:
-            found[name] = _alone(encoded, joined, groups)
+            shown, labels = encoded.rows(first), [a.rows(first) for a in joined]
+            units = None if groups is None else groups[first]
+            sets = None if people is None else PeopleSets.of(labels, people[first])
+        found[name] = _alone(shown, labels, units)
+        if found[name].harmless and sets is not None:
+            found[name] = _within_people(shown, sets) or found[name]
         if found[name].harmless:
             open_[name] = encoded
     if code is not None and len(code):
@@ -113,13 +120,16 @@ def describe_columns(
     *,
     x: npt.NDArray[np.float32] | None,
     groups: npt.NDArray[np.int64] | None,
+    people: npt.NDArray[np.int64] | None = None,
     key: bytes,
 ) -> dict[str, Any]:
     """For the bundle: columns measured as harmless, columns that reveal something, all checked.
 
     For harmless columns with few values, the keyed digests of the values are kept with the kind.
     """
-    found = measure_columns(table, attributes, x=x, groups=groups) if attributes else {}
+    found = {}
+    if attributes:
+        found = measure_columns(table, attributes, x=x, groups=groups, people=people)
     return {
         "harmless": {
             n: {"kind": kind_of(table[n].type), "values": value_digests(table[n], key)}
@@ -202,3 +212,16 @@ def _alone(
         return Measured("unchecked", doubt)
     least = min(found, key=lambda t: t.chance, default=None)
     return Measured("harmless", "reveals nothing that could be measured", least)
+
+
+def _within_people(encoded: EncodedColumn, whole: PeopleSets) -> Measured | None:
+    """The verdict on the column in several records of one person; None if it reveals nothing."""
+    found = whole.tells(encoded)
+    tells = [t for t in found if t.tells]
+    if tells:
+        worst = max(tells, key=lambda t: t.accuracy)
+        return Measured("tells", f"{in_words(worst)} from several records of one person", worst)
+    if any(t.doubt or not t.checked for t in found):
+        why = "could not be checked on whole people; name it with --keep to release it as it is"
+        return Measured("unchecked", why)
+    return None

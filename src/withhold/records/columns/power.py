@@ -32,14 +32,16 @@ def smallest_gain(labels: int, majority: float, level: float) -> float:
     return float(needed * np.sqrt(majority * (1 - majority) / max(labels, 1)))
 
 
-def why_unchecked(encoded: EncodedColumn, y: Codes, name: str, level: float) -> str:
+def why_unchecked(
+    encoded: EncodedColumn, y: Codes, name: str, level: float, most: float = GAIN
+) -> str:
     """Why "reveals nothing" could be wrong, in words; empty if there is enough power.
 
-    encoded, y: (n,) of the labelled records.
+    encoded, y: (n,) of the labelled records. most: the largest gain that may go unnoticed.
     """
     count = np.bincount(y)
     gain = smallest_gain(len(y), float(count.max() / len(y)), level)
-    if gain > GAIN:
+    if gain > most:
         return (
             f"too few labels of '{name}' to check it: with {len(y)}, a column could reveal"
             f" {100 * gain:.0f} points more than guessing and not be noticed"

@@ -20,7 +20,7 @@ from withhold.records.columns.guess import (
     frequency_table,
     linear_discriminant,
 )
-from withhold.records.columns.power import why_unchecked
+from withhold.records.columns.power import GAIN, why_unchecked
 from withhold.records.columns.significance import chance_of_gain, lower_limit
 
 Codes = npt.NDArray[np.int64]
@@ -64,6 +64,7 @@ def how_well_it_tells(
     attribute: Attribute,
     *,
     groups: npt.NDArray[np.int64] | None = None,
+    gain: float = GAIN,
     seed: int = 0,
 ) -> Telling:
     """Guess `attribute` from the column, on held-out records (with `groups`: held-out groups).
@@ -73,19 +74,20 @@ def how_well_it_tells(
     with how many only the constant guess does. The second is the gain in log-probability, which
     also sees a column that shifts the odds without changing the best guess. With `groups`, the unit
     of both is the group. A multi-label attribute is judged label by label; the worst is returned.
+    There is a `doubt` if a gain in right guesses of `gain` could go unnoticed.
     """
     if attribute.multilabel:
         labels = [
             Attribute(name, "categorical", ("0", "1"), attribute.codes[:, i])
             for i, name in enumerate(attribute.classes)
         ]
-        found = [_tell(encoded, a, groups, LEVEL / max(len(labels), 1), seed) for a in labels]
+        found = [_tell(encoded, a, groups, LEVEL / max(len(labels), 1), gain, seed) for a in labels]
         known = [t for t in found if t.tells is not None]
         if not known:
             return replace(_unknown(attribute), attribute=attribute.name)
         doubt = next((t.doubt for t in known if t.doubt), "")
         return replace(min(known, key=lambda t: t.chance), doubt=doubt)
-    return _tell(encoded, attribute, groups, LEVEL, seed)
+    return _tell(encoded, attribute, groups, LEVEL, gain, seed)
 
 
 def is_copy(column: pa.ChunkedArray | EncodedColumn, attribute: Attribute) -> bool:
@@ -112,6 +114,7 @@ def _tell(
     attribute: Attribute,
     groups: npt.NDArray[np.int64] | None,
     level: float,
+    gain: float,
     seed: int,
 ) -> Telling:
     known = np.flatnonzero(attribute.known)
@@ -141,7 +144,7 @@ def _tell(
         # Half of the level goes to the exact test.
         by = "exact test" if exact < chance else best.by
         chance, best = 2 * min(chance, exact), replace(best, by=by)
-        doubt = "" if chance < level else why_unchecked(some, y, attribute.name, LEVEL)
+        doubt = "" if chance < level else why_unchecked(some, y, attribute.name, LEVEL, gain)
     chance = min(chance, 1.0)
     return replace(best, chance=chance, tells=chance < level, doubt=doubt)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from withhold.audit.record_sets import SIZES, draw_sets, set_sizes
+from withhold.records.record_sets import SIZES, draw_sets, set_sizes
 
 
 @pytest.mark.parametrize(

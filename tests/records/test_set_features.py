@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from withhold.audit.set_features import describe_sets, distinct_rows
+from withhold.records.set_features import describe_sets, distinct_rows
 
 
 def test_the_features_of_a_small_set_are_known():

@@ -13,7 +13,7 @@ SIZES = (5, 20, 50)
 SMALL = (2, 3, 4)  # the sizes of people who have fewer records than the least of SIZES
 PEOPLE = 5  # the fewest people that allow a statement about people
 _SETS = 2000
-_AGREE = 0.98  # share of records with their person's label; one label in fifty may be a mistake
+AGREE = 0.98  # share of records with their person's label; one label in fifty may be a mistake
 _IDENTITIES = 10  # an attribute with at least as many classes may be the identity
 
 
@@ -24,7 +24,7 @@ def why_not_linked(truth: Attribute, people: Rows | None) -> str:
     if people is None and len(truth.classes) < _IDENTITIES:
         return "no column says which records are of one person; name it with --group"
     _, agree = person_labels(truth.codes, truth.codes if people is None else people)
-    if agree < _AGREE:
+    if agree < AGREE:
         return "it differs between the records of one person, so linking them adds nothing"
     return ""
 
@@ -62,6 +62,15 @@ def draw_sets(who: Rows, r: int, seed: int) -> tuple[Rows, Rows]:
     if not sets:
         return np.zeros((0, r), np.int64), np.zeros(0, np.int64)
     return np.concatenate(sets), np.asarray(owner, np.int64)
+
+
+def add_up(
+    log_p: npt.NDArray[np.float32], log_prior: npt.NDArray[np.float32], sets: Rows
+) -> npt.NDArray[np.float32]:
+    """Scores (b, k) of each set if records, with log_p (n, k), are independent given the person."""
+    evidence = log_p - log_prior
+    pieces = np.array_split(sets, max(len(sets) // 256, 1))
+    return np.concatenate([evidence[p].sum(axis=1) + log_prior for p in pieces])
 
 
 def person_labels(codes: Rows, people: Rows) -> tuple[Rows, float]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from withhold.audit.attackers.attacker import FloatArray
-from withhold.audit.record_sets import Rows
+from withhold.records.record_sets import Rows
 
+FloatArray = npt.NDArray[np.float32]
 _PAIRED = 8  # features whose covariances within a set are kept: 28 pairs
 _VALUES = 2_000_000  # numbers of one block
 
