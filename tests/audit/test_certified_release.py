@@ -14,6 +14,7 @@ from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Prior
 from withhold.certificate.bound import upper_bound
 from withhold.certificate.release_file import ReleaseCertificate
+from withhold.certificate.stated_figures import rounded_up
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
@@ -142,8 +143,23 @@ def test_a_figure_lowered_to_that_of_the_codes_alone_is_raised(data, release):
     assert alone < one
     low = edited(honest, release={"one": alone})
     found = quick(data, release, low, fail_if="secret@certificate>99")
-    assert found.gate.conditions[0].found == pytest.approx(100 * one)
+    shown = found.gate.conditions[0].found / 100  # our own count, which is not rounded
+    assert alone < shown
+    assert rounded_up(shown, records=len(data)) == one
     assert any("which is shown" in note for note in found.notes)
+
+
+def test_a_figure_is_the_count_rounded_up_and_no_other(data, release, bundle):
+    """A step more is refused, signed or not, and so is anything below the count."""
+    honest, key = release.certificate, bundle.modifier.key
+    one = honest.attributes["secret"].release.one
+    alone = quick(data, release, honest, key=key).attributes["secret"].certificate.recounted
+    more = edited(honest, release={"one": one + 0.01})
+    for certificate, given in ((more, {}), (more.signed(key), {"key": key})):
+        with pytest.raises(UserError, match="the labels do not belong to these rows"):
+            quick(data, release, certificate, **given)
+    with pytest.raises(UserError, match="from one row"):
+        quick(data, release, edited(honest, release={"one": alone - 1e-5}))
 
 
 def test_measured_attacks_are_measured_again(data, release):
@@ -211,7 +227,8 @@ def test_numbers_of_codes_are_counted_too(data, bundle, release):
     stated = found.attributes["secret"].certificate
     assert stated.checked
     # The claim is on who knows the preserved labels too, so it may be above the count of codes.
-    assert stated.recounted <= stated.release.one <= stated.recounted + 0.05
+    # It is rounded up to a whole percent.
+    assert stated.recounted <= stated.release.one <= stated.recounted + 0.05 + 0.01
     lie = edited(release.certificate, release={"one": 0.5})
     with pytest.raises(UserError, match="from one row"):
         quick(data, released, lie, same_order=True)

@@ -15,10 +15,11 @@ from report.pieces import column, found, given, tier, wide
 from report.samples import certified_release
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import CertifiedRows
-from withhold.audit.coarse_figures import RECORDS, Grid, coarse
+from withhold.audit.coarse_figures import coarse
 from withhold.audit.findings import AllRows, SliceRead
 from withhold.audit.handed_over import handed_over
 from withhold.certificate.claims import PlanClaim
+from withhold.core.coarse_grid import RECORDS, Grid
 from withhold.records.dataset import Dataset
 from withhold.report.page import render
 

@@ -14,10 +14,10 @@ from audit.audited import audit
 from report.pieces import evidence, found, with_original
 from withhold.actions.fit import fit_bundle
 from withhold.audit.attackers import Prior
-from withhold.audit.coarse_figures import Grid
 from withhold.audit.coarse_figures import with_original as coarse_with_original
 from withhold.audit.findings import WithOriginal
 from withhold.audit.gate import check_gate, parse_gate
+from withhold.core.coarse_grid import Grid
 from withhold.core.errors import UserError
 from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source

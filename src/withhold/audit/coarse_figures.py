@@ -10,53 +10,18 @@ above its floor still is, and nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil, floor
 from typing import TypeVar
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import Certified, CertifiedRows
 from withhold.audit.findings import ColumnRead, Linked, SliceRead, Tier, Wider, WithOriginal
+from withhold.certificate.stated_figures import with_coarse_attacks
+from withhold.core.coarse_grid import RECORDS, Grid, tens
 
-LEAST = 0.01  # the finest step
-RECORDS = 10  # of the test part, in a step
 SOME = "the best of several"
 SLICE = "some of the records"
 ELIMINATION = "elimination"  # the verdict needs to know
-_ROUNDING = 1e-9
 Found = TypeVar("Found", Tier, Linked, Wider, WithOriginal)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Multiples of a step, from 0 to 1."""
-
-    step: float
-
-    @classmethod
-    def of(cls, records: int) -> Grid:
-        """The grid for figures of so many test records."""
-        return cls(min(max(LEAST, RECORDS / tens(records)), 0.25))
-
-    def near(self, share: float) -> float:
-        """The nearest one."""
-        return self._at(floor(share / self.step + 0.5))
-
-    def up(self, share: float) -> float:
-        """The next one above."""
-        return self._at(ceil(share / self.step - _ROUNDING))
-
-    def down(self, share: float) -> float:
-        """The next one below."""
-        return self._at(floor(share / self.step + _ROUNDING))
-
-    def _at(self, number: int) -> float:
-        return round(min(max(number * self.step, -1.0), 1.0), 6)
-
-
-def tens(records: int) -> int:
-    """A number of labelled records in tens: all digits tell whether the last one has a label."""
-    return RECORDS * max(records // RECORDS, 1)
 
 
 def coarse(a: AttributeEvidence) -> AttributeEvidence:
@@ -207,6 +172,5 @@ def _without_counts(
         return None
     update: dict[str, object] = {"recounted": None, "recounted_test": None}
     if found.release is not None:
-        measured = {share: grid.near(rate) for share, rate in found.release.measured.items()}
-        update["release"] = found.release.model_copy(update={"measured": measured})
+        update["release"] = with_coarse_attacks(found.release, grid)
     return found.model_copy(update=update)

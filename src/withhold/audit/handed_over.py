@@ -11,7 +11,8 @@ the number of labelled rows. None of these leaves.
 
 Figures of attributes are such a hash too, so they leave in steps (`coarse_figures`). Those of other
 attributes than the suppressed ones as well: the test part is stratified by the suppressed labels,
-and the records that were held back are missing from it.
+and the records that were held back are missing from it. The claims of the certificate were rounded
+when it was made (`certificate.stated_figures`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from withhold.audit.coarse_figures import LEAST, Grid, coarse, coarse_wider
+from withhold.audit.coarse_figures import coarse, coarse_wider
 from withhold.audit.evidence import Evidence
 from withhold.audit.findings import Column, Distortion
 from withhold.audit.gate import GateResult
+from withhold.core.coarse_grid import LEAST, Grid
 from withhold.core.errors import listing
 
 E = TypeVar("E", bound=Evidence)

@@ -1,7 +1,7 @@
 """Compare the claim about a release with its rows and labels.
 
 Every figure of the claim follows from the table of classes by codes, so anyone with the release
-and the labels can recompute it. A lower figure is refused.
+and the labels can recompute it. It was rounded up when it was stated. A lower figure is refused.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from withhold.certificate.bound import Table, Tally
 from withhold.certificate.claims import AttributeClaim, ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.certificate.given_release import PEOPLE, release_claim
+from withhold.certificate.stated_figures import rounded_up
 from withhold.certificate.targets import JOINT
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
@@ -50,10 +51,10 @@ def checked_claim(
     vectors: (N, d), the vector of each code, for attacks on groups of near codes. held_back: rows
     that the certificate says were held back at random. alone: whether it is about one attribute.
 
-    With `told`, the figure for one row must match exactly. A figure that is too high is a sign that
-    the labels do not belong to the rows, and with wrong labels any release looks private. Figures
-    that are not bounds are replaced by our own: the measured attacks, and a floor that the labels
-    of this audit do not confirm.
+    With `told`, the figure for one row must be the count here, rounded up. A figure that is too
+    high is a sign that the labels do not belong to the rows, and with wrong labels any release
+    looks private. Figures that are not bounds are replaced by our own: the measured attacks, and a
+    floor that the labels of this audit do not confirm.
     """
     name = attribute.name
     tally = Tally(len(attribute.classes), of)
@@ -82,7 +83,8 @@ def checked_claim(
     _equal(name, claim, again)
     if told is not None:
         exact = _with_preserved(attribute, codes, told)
-        if claim.one > exact + _ROUNDING:
+        at_most = rounded_up(exact, records=claim.records, floor=floor_of(attribute, told))
+        if claim.one > at_most + _ROUNDING:
             raise UserError(
                 f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from one"
                 f" row, but the rows and labels given here say {100 * exact:.2f} %: the labels do"
@@ -153,8 +155,8 @@ def _claim_of_all(
     least = floor_of(attribute, told or ()) * again.records / claim.records
     _not_less(name, "from one row", claim.one, again.one * again.records / claim.records, _ROUNDING)
     if told is not None:
-        most = _with_preserved(attribute, codes, told) * again.records + more
-        if claim.one * claim.records > most * (1 + _ROUNDING):
+        most = (_with_preserved(attribute, codes, told) * again.records + more) / claim.records
+        if claim.one > rounded_up(min(most, 1.0), records=claim.records) + _ROUNDING:
             raise UserError(
                 f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from one"
                 " row, which the rows and labels given here cannot reach: the labels do not belong"

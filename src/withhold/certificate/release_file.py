@@ -18,7 +18,8 @@ _COUNTED = "the labels of the rows that leave were counted one by one"
 
 ASSUMPTIONS = (
     "The figures under 'release' are exact counts of the rows of this release, with rows that were"
-    " held back. They hold for every attacker who does not know which row is whose.",
+    " held back, and are rounded up. They hold for every attacker who does not know which row is"
+    " whose.",
     "They cover the released codes. Columns that were kept by name are not covered.",
     "The attacker is taken to know the labels named under 'preserve' of the row as well, and no"
     " others.",

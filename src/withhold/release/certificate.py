@@ -13,6 +13,7 @@ from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.code_digests import digests
 from withhold.certificate.leaving_rows import LeavingRows
 from withhold.certificate.release_file import ReleaseCertificate, ReleasedFile, attribute_claims
+from withhold.certificate.stated_figures import stated
 from withhold.certificate.unit_tally import UnitTally
 from withhold.methods import Channel
 from withhold.methods.features.exact import ExactModifier
@@ -53,7 +54,7 @@ class Certifier:
 
         records: rows that leave; held_back: rows that stay, drawn at random. The figures are of all
         rows. One that was counted on the rows that leave would tell whoever knows all other labels
-        who is missing.
+        who is missing. They are rounded up (`stated_figures`).
         """
         modifier = self.bundle.modifier
         tally, plan = self.counts.tally, self.counts.plan
@@ -68,6 +69,7 @@ class Certifier:
             }
         elif self.counts.units is not None:
             claims = self._of_people(self.counts.units, claims)
+        claims = {n: stated(claim) for n, claim in claims.items()}
         later = (self.bundle.certificate or {}).get("attributes")
         found = ReleaseCertificate(
             schema=2,

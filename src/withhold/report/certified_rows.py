@@ -102,8 +102,8 @@ def of_these_rows(name: str, claim: ReleaseClaim) -> Markup:
     """The figure of the table of classes by codes."""
     return Markup(
         "For the {} of this release, no attacker names {} correctly from one of them in more than"
-        " {} of cases. This is an exact count. It holds for every attacker who does not know which"
-        " row is whose."
+        " {} of cases. This is an exact count, rounded up. It holds for every attacker who does not"
+        " know which row is whose."
     ).format(counted(claim.records, "record"), bold(name), bold(at_most_percent(claim.one)))
 
 
@@ -195,7 +195,8 @@ def _of_plan(who: str, name: str, plan: PlanClaim, claim: ReleaseClaim) -> Marku
 def _even_if(claim: ReleaseClaim) -> Markup:
     return Markup(
         "Even whoever knew how many rows of each class drew each code would be right in at most {}."
-        " Both figures are exact. They hold for everyone who does not know which row is whose."
+        " Both figures need no confidence level. They hold for everyone who does not know which row"
+        " is whose."
     ).format(bold(at_most_percent(claim.one)))
 
 
