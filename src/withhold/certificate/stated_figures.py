@@ -85,4 +85,5 @@ def _person(person: PersonClaim, one: float, records: int) -> PersonClaim:
     update = {"unit": unit}
     if person.all_rows is not None:
         update["all_rows"] = max(_planned(person.all_rows, person.floor or 0.0, records), unit)
+        update["beside"] = max(_planned(person.beside or 1.0, 0.0, records), update["all_rows"])
     return person.model_copy(update=update)
