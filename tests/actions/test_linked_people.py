@@ -200,7 +200,8 @@ def test_a_kept_column_that_tells_in_all_rows_of_a_person_is_read_and_named(
     told, card = given("visits.parquet", "out", capsys, "--set=per=person", "--keep=ward")
     out, err = (" ".join(text.split()) for text in told)
     assert "neither in one row nor in the rows of one person together: ward" in err
-    assert "from their numbers alone. This does not cover ward, kept by name" in out
+    assert "totals of each code, in no more than" in out
+    assert "%. This does not cover ward, kept by name" in out
     read = re.search(r"5 rows of one person together name 'sex' in ([\d.]+) %", out)
     assert read is not None
     assert float(read[1]) > 85  # five coins are all equal with 1/16, so 97 % can be named

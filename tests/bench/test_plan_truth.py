@@ -82,7 +82,8 @@ def test_claims_hold_and_say_something(kind: str) -> None:
     names = {j.claim for j in judged}
     assert {"plan: one record", "plan: 5 records of one class", "plan: one record, redrawn"} < names
     one = [j for j in judged if j.claim == "plan: one record"]
-    assert all(abs(j.bound - j.truth) < 1e-6 for j in one)
+    # Figures are stated in steps of a point in so small worlds, rounded up.
+    assert all(-1e-6 < j.bound - j.truth < 0.01 + 1e-6 for j in one)
 
 
 def test_false_claims_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,13 +119,13 @@ def learn_style(
     device = next(anonymiser.parameters()).device
     optimiser = adam(anonymiser, config.learning_rate)
     schedule = Schedule.of(len(data.train), config.batch, config.epochs, steps=STEPS)
-    stage = context.stage("noisy features", config=config.model_dump(mode="json"))
+    stage = context.stage("noisy-features", config=config.model_dump(mode="json"))
     stage.resume(anonymiser=anonymiser, adam=optimiser)
     watch = ClipWatch(context.progress, action_floor=majority(data.actions, data.train.action))
     pictures = EpochPictures(data, context)
     with (
         threads(threads_for(1e9)),
-        context.progress.stage("noisy features", schedule.epochs) as bar,
+        context.progress.stage("noisy-features", schedule.epochs) as bar,
     ):
         for epoch in stage.epochs(schedule.epochs, bar, note=_note):
             anonymiser.train()
