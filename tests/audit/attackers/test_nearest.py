@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from contracts.attacker import AttackerContract, simple
 from withhold.audit.attackers.nearest import Nearest
+from withhold.bench.process_memory import figure_of
 from withhold.records.attribute import Attribute
 
 
@@ -48,3 +50,20 @@ class TestNearest(AttackerContract):
             near = np.concatenate(list(one.neighbours(x[:3])))
             assert np.array_equal(one.logits(x[:3]), one.votes(near[:, : one.k]))
             assert (one.logits(x).argmax(axis=1) == 0).all()
+
+
+HELD = """
+import numpy as np
+from withhold.audit.attackers.nearest import NearestPrediction
+x = np.random.default_rng(0).standard_normal((40_000, 8)).astype(np.float32)
+model = NearestPrediction(x, np.zeros(len(x), np.int64), 2, np.zeros(2, np.float32), 50, 50)
+before = peak()
+held = list(model.neighbours(x[:10_000]))
+print((peak() - before) / 2**20)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_records_that_are_asked_for() -> None:
+    """100 blocks of 16 MB. With a new buffer for each block, none of them could be freed."""
+    assert figure_of(HELD) < 300  # MiB

@@ -83,11 +83,14 @@ class NearestPrediction(FittedAttacker):
 
         train = torch.from_numpy(np.ascontiguousarray(self.x))
         norms = train.square().sum(dim=1)
-        block = max(_BLOCK // max(len(self.x), 1), 1)
+        block = min(max(_BLOCK // max(len(self.x), 1), 1), max(len(x), 1))
+        # One buffer for all blocks. A new one for each cannot be freed: what the caller keeps of a
+        # block lies behind it on the heap, and 120,000 records took 15 GiB.
+        buffer = torch.empty(block, len(train))
         for start in range(0, len(x), block):
             piece = torch.from_numpy(np.ascontiguousarray(x[start : start + block]))
             # |t|² - 2 x·t; |x|² is left out because it is constant within a row.
-            distance = torch.addmm(norms, piece, train.T, alpha=-2)
+            distance = torch.addmm(norms, piece, train.T, alpha=-2, out=buffer[: len(piece)])
             yield distance.topk(self.most, dim=1, largest=False).indices.numpy()
 
     def votes(self, near: npt.NDArray[np.int64]) -> FloatArray:
