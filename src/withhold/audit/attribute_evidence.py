@@ -35,7 +35,8 @@ class AttributeEvidence(Finding):
     `informed` is the best of a ladder of attackers retrained on the release. `linked` reads
     several records of one person together: their scores added up, or an attacker trained on whole
     people. `linked_row` reads one record among the others of its person, and `linked_number` how
-    many records a person has: they are part of the linked tier. `repeated` sees several draws of every record. The highest figure counts.
+    many records a person has: they are part of the linked tier. `repeated` sees several draws of
+    every record. The highest figure counts.
     """
 
     role: Role

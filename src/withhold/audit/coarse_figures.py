@@ -29,7 +29,7 @@ def coarse(a: AttributeEvidence) -> AttributeEvidence:
     grid = Grid.of(a.records)
     bound = 1.0 if a.certificate is None else a.certificate.at_most
     least, majority = _guess(a.floor, grid, bound), grid.near(a.majority)
-    update = {
+    update: dict[str, object] = {
         "records": tens(a.records),
         "majority": majority,
         "floor": least,

@@ -28,7 +28,7 @@ def linked_by(
     """How someone who knows the originals may tell whose a row is; None if nothing shows it.
 
     By the order, if rows are in that of the original. By a column of the release that is equal to
-    the group column of the original, which names people. By columns of the release that are equal to
+    the group column of the original: it names people. By columns of the release that are equal to
     columns of the original (kept, or preserved), if they tell enough rows from all others. By
     likeness, if most rows lie nearest to their own original (`same`).
     """
@@ -37,7 +37,7 @@ def linked_by(
     group = matched.original.group
     for name in () if group is None else matched.release.table.column_names:
         if name not in (RECORD, SPLIT) and _equal(matched, str(group), name):
-            return f"column '{name.removesuffix(AS_RELEASED)}', which names people"
+            return f"column '{name.removesuffix(AS_RELEASED)}'"
     kept = [name for name in matched.release.table.column_names if _kept(matched, name)]
     if told_apart(matched.release.table, kept) > LINKING:
         return ", ".join(f"column '{name.removesuffix(AS_RELEASED)}'" for name in kept)

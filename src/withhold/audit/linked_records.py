@@ -10,9 +10,8 @@ from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Linked
 from withhold.audit.intervals import Z_995, hull, share, wilson
-from withhold.audit.select_attacker import Reading, choose
 from withhold.audit.own_records_attack import OwnScores
-from withhold.audit.people_sets import SetScores
+from withhold.audit.select_attacker import Reading, choose
 from withhold.audit.whole_people import WholePeople
 from withhold.records.attribute import Attribute
 from withhold.records.record_sets import (

@@ -41,7 +41,7 @@ class SetScores:
 
 
 @dataclass(frozen=True, eq=False)
-class PeopleSets:
+class RecordSets:
     """Sets (b, r) of train, val and test, as a question about sets."""
 
     sets: Rows
@@ -49,7 +49,8 @@ class PeopleSets:
     val_places: Rows
 
     @classmethod
-    def of(cls, question: Question, r: int, seed: int) -> PeopleSets:
+    def of(cls, question: Question, r: int, seed: int) -> RecordSets:
+        """Sets of r records of the people of each part; nobody is in two parts."""
         parts, attribute = question.parts, question.attribute
         assert parts.units is not None
         found, codes, owners = [], [], []
@@ -109,7 +110,7 @@ class WithColumns:
     log_prior: FloatArray
     scores: FloatArray
 
-    def attack(self, sets: PeopleSets, seed: int) -> tuple[Outcome, ...]:
+    def attack(self, sets: RecordSets, seed: int) -> tuple[Outcome, ...]:
         """Attackers on sets, and the scores of their single records added up."""
         parts = sets.question.parts
         val, test = (

@@ -21,7 +21,7 @@ from withhold.audit.own_records_attack import (
     attack_number,
     too_few_people,
 )
-from withhold.audit.people_sets import ON_SETS, PeopleSets, SetScores, WithColumns, allows
+from withhold.audit.people_sets import ON_SETS, RecordSets, SetScores, WithColumns, allows
 from withhold.audit.released_columns import BesideFeatures
 from withhold.audit.scores_of_records import ON_RECORDS, log_p_of_records, scores_of_records
 from withhold.audit.split import AttackParts, tells_group
@@ -155,7 +155,7 @@ class WholePeopleTask:
         given: FloatArray | None,
     ) -> SetScores:
         """Attackers on sets of r records."""
-        sets = PeopleSets.of(self.question, r, self.seed)
+        sets = RecordSets.of(self.question, r, self.seed)
         told: tuple[Outcome, ...] = ()
         if given is not None:
             told = sets.attack(given, distinct_rows(given), scores[:, :0], self.seed)

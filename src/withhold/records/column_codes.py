@@ -71,7 +71,10 @@ class ColumnCodes:
         c = self.codes.shape[1]
         pairs = list(combinations(range(min(c, _IN_PAIRS)), 2))
         triples = list(combinations(range(min(c, _IN_TRIPLES)), 3))
-        return (np.array(pairs, np.int64).reshape(-1, 2), np.array(triples, np.int64).reshape(-1, 3))
+        return (
+            np.array(pairs, np.int64).reshape(-1, 2),
+            np.array(triples, np.int64).reshape(-1, 3),
+        )
 
 
 def describe_columns(columns: ColumnCodes, sets: Rows) -> FloatArray:
@@ -85,9 +88,7 @@ def describe_columns(columns: ColumnCodes, sets: Rows) -> FloatArray:
     r, c = sets.shape[1], columns.ranks.shape[1]
     block = max(_VALUES // (r * max(repeated.shape[1], r * c)), 1)
     pieces = [sets[start : start + block] for start in range(0, len(sets), block)]
-    told = [
-        np.concatenate([_repeats(repeated[p]), _products(columns, p)], axis=1) for p in pieces
-    ]
+    told = [np.concatenate([_repeats(repeated[p]), _products(columns, p)], axis=1) for p in pieces]
     return np.concatenate(told).astype(np.float32)
 
 

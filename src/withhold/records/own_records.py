@@ -90,4 +90,4 @@ def _ranks_within(v: FloatArray, member: Rows) -> npt.NDArray[np.float64]:
         start = np.flatnonzero(new)
         size = np.diff(np.append(start, len(order)))
         out[order, i] = start[run] + (size[run] - 1) / 2
-    return out - first[:, None]
+    return np.asarray(out - first[:, None])

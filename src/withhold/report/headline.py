@@ -263,7 +263,8 @@ def _terms(evidence: Evidence) -> tuple[tuple[str, Markup], ...]:
         said.append(("Useful for", told))
     if evidence.suppressed:
         key = evidence.certificate is not None
-        people = any(a.linked_by not in (None, n) for n, a in evidence.suppressed.items())
+        found = evidence.suppressed.items()
+        people = any(a.linked_by not in (None, n) or a.not_linked for n, a in found)
         terms = [
             "the recipient does not have the original records",
             "each record is released once",
