@@ -20,7 +20,7 @@ from withhold.audit.metrics import entropy_bits, score
 from withhold.audit.select_attacker import Chosen, Reading, choose
 from withhold.audit.slices import by_class, by_group, worst
 from withhold.audit.split import AttackParts
-from withhold.audit.whole_people import WholePeople
+from withhold.audit.whole_people import IS_PERSON, WholePeople
 from withhold.records.attribute import Attribute
 from withhold.records.feasibility import joint
 
@@ -162,7 +162,9 @@ def _not_linked(why: str, people: WholePeople | None, parts: AttackParts) -> str
     """Why records of one person were not read together; empty if nobody has several."""
     if parts.units is not None and len(np.unique(parts.units)) == len(parts.units):
         return ""
-    return (people.why_not if people is not None else "") or why
+    if people is None or people.why_not in ("", IS_PERSON):
+        return why
+    return people.why_not
 
 
 def _right(log_p: FloatArray, truth: Attribute) -> npt.NDArray[np.bool_]:

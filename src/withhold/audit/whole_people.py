@@ -31,6 +31,7 @@ from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.record_sets import Rows, differs_within, set_sizes, why_not_linked
 from withhold.records.set_features import distinct_rows
 
+IS_PERSON = "the attribute is the person"
 _MANY, _KEPT = 64, 32  # beside more features than _MANY, sets show _KEPT principal directions
 _WIDEST = 512  # with more features, sets show principal directions alone
 
@@ -210,7 +211,7 @@ def _why_not(attribute: Attribute, parts: AttackParts) -> str:
     why = why_not_linked(truth, people)
     if why and not differs_within(truth, people):
         return why
-    return "the attribute is the person" if tells_group(attribute, parts.units) else ""
+    return IS_PERSON if tells_group(attribute, parts.units) else ""
 
 
 def _principal(z: FloatArray, train: Rows) -> FloatArray:
