@@ -240,16 +240,15 @@ def _of_known_labels(name: str, claim: ReleaseClaim, made: Given) -> str:
 
 def _tell_linked(name: str, made: Given) -> None:
     """What the audit read from several rows of one person, where it measured that."""
-    from withhold.report.linked_words import most_linked, who_linked
+    from withhold.report.linked_words import most_linked
 
     found = made.audit.attributes.get(name)
     claim = made.certificate.attributes[name].release
-    for seen, one in most_linked(name, found):
-        sets = found is not None and one in found.linked.values()
-        what = f"{seen} of one person together name" if sets else f"people who see {seen} name"
+    for seen, one, who, together in most_linked(name, found):
+        what = f"{seen} of one person together name" if together else f"people who see {seen} name"
         line = (
             f"attacked: {what} '{name}' in {100 * one.accuracy:.1f} % of cases (guessing:"
-            f" {100 * one.floor:.1f} %; {who_linked(one)})"
+            f" {100 * one.floor:.1f} %; {who})"
         )
         if claim is None or claim.plan is None or claim.plan.person is None:
             line += "; the proof is about rows of which nobody knows that they are of one person"

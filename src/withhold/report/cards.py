@@ -8,14 +8,14 @@ from markupsafe import Markup
 
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evidence import Evidence
-from withhold.audit.findings import Linked, Tier
+from withhold.audit.findings import Tier
 from withhold.report import wording
 from withhold.report.card_tables import FigureRow, RungRow, Slices, figures, ladder, slices
 from withhold.report.certificate_section import in_short
 from withhold.report.charts.bars import Bar, bars
 from withhold.report.charts.curve import Point, curve
 from withhold.report.charts.meter import meter
-from withhold.report.linked_words import linked_lines
+from withhold.report.linked_words import LinkedLine, linked_lines
 from withhold.report.with_original_words import with_original_words
 
 _TIERS = (
@@ -38,7 +38,7 @@ class Card:
     meter: Markup
     bars: Markup
     curve: Markup | None
-    linked: list[tuple[str, Linked]]
+    linked: list[LinkedLine]
     columns: tuple[str, ...]
     figures: list[FigureRow]
     ladder: list[RungRow]

@@ -13,7 +13,7 @@ from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.safe_read import file_sha256
-from withhold.report.linked_words import most_linked, not_linked_lines, who_linked
+from withhold.report.linked_words import most_linked, not_linked_lines
 from withhold.report.with_original_words import with_original_lines
 
 _KNOWN = {"0.1": "a tenth", "0.5": "half", "0.9": "nine tenths"}
@@ -98,9 +98,9 @@ def _linked(bundle: Bundle, evidence: Evidence) -> str:
     told = []
     for name in bundle.roles.suppress:
         told += [
-            f"{_plain(name)} in {_percent(one.accuracy)} of cases from {seen}"
-            f" (guessing: {_percent(one.floor)}; {who_linked(one)})"
-            for seen, one in most_linked(name, evidence.attributes.get(name))
+            f"{_plain(name)} in {_percent(line.found.accuracy)} of cases from {line.seen}"
+            f" (guessing: {_percent(line.found.floor)}; {line.who})"
+            for line in most_linked(name, evidence.attributes.get(name))
         ]
     untried = "".join(f" Not attacked: {_plain(line)}." for line in not_linked_lines(evidence))
     if not told:

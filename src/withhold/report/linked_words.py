@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.evidence import Evidence
 from withhold.audit.findings import Linked
-from withhold.report.number_format import counted
 
 AMONG = "one {} among the others of its person"
 NUMBER = "how many {}s they have"
 
 
-def linked_lines(a: AttributeEvidence, *, unit: str = "record") -> list[tuple[str, Linked]]:
-    """What was seen of a person, in words, and what it told: sets by size, then the others."""
+class LinkedLine(NamedTuple):
+    """What attackers see of a person, what they read, who they are; `together`: a set of rows."""
+
+    seen: str
+    found: Linked
+    who: str
+    together: bool
+
+
+def linked_lines(a: AttributeEvidence, *, unit: str = "record") -> list[LinkedLine]:
+    """Sets of records by their size, a record among those of its person, the number of records."""
     sets = sorted(a.linked.values(), key=lambda one: one.records)
-    lines = [(counted(one.records, unit), one) for one in sets]
-    others = ((AMONG, a.linked_row), (NUMBER, a.linked_number))
-    return lines + [(words.format(unit), one) for words, one in others if one is not None]
+    lines = [LinkedLine(f"{s.records} {unit}s", s, _on_sets(s), together=True) for s in sets]
+    own = "models trained on other people"
+    for seen, found in ((AMONG, a.linked_row), (NUMBER, a.linked_number)):
+        if found is not None:
+            lines.append(LinkedLine(seen.format(unit), found, own, together=False))
+    return lines
 
 
-def most_linked(name: str, a: AttributeEvidence | None) -> list[tuple[str, Linked]]:
-    """The number of rows of one person that tells most, then the others, if a column names people.
-
-    Each with what was seen: `5 rows`, `how many rows they have`.
-    """
+def most_linked(name: str, a: AttributeEvidence | None) -> list[LinkedLine]:
+    """The set of rows of one person that tells most, and the other lines; none without people."""
     if a is None or a.linked_by in (None, name):
         return []
     most = max(a.linked.values(), key=lambda one: one.accuracy - one.floor, default=None)
     lines = linked_lines(a, unit="row")
-    return [(words, one) for words, one in lines if one is most or one not in a.linked.values()]
+    return [line for line in lines if not line.together or line.found is most]
 
 
 def not_linked_lines(evidence: Evidence) -> list[str]:
@@ -36,7 +46,7 @@ def not_linked_lines(evidence: Evidence) -> list[str]:
     return [f"{name}: {a.not_linked}" for name, a in evidence.suppressed.items() if a.not_linked]
 
 
-def who_linked(one: Linked) -> str:
+def _on_sets(one: Linked) -> str:
     """Which attackers were tried on several rows of one person."""
     if one.learned:
         return "the best of adding up what each row tells and of models trained on whole people"

@@ -153,9 +153,10 @@ def _wider(evidence: Evidence) -> list[str]:
             )
     for name, a in evidence.attributes.items():
         lines += [
-            f"{name}, from {words}: {100 * one.accuracy:.1f} % (floor {100 * one.floor:.1f} %)"
-            for words, one in linked_lines(a)
-            if one in (a.linked_row, a.linked_number)
+            f"{name}, from {line.seen}: {100 * line.found.accuracy:.1f} %"
+            f" (floor {100 * line.found.floor:.1f} %)"
+            for line in linked_lines(a)
+            if not line.together
         ]
     return lines + with_original_lines(evidence)
 
