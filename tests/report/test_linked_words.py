@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from report.pieces import evidence, found, linked
+from report.pieces import evidence, found, linked, with_original
 from report.reading import first_screen, text_of
 from withhold.audit.evidence import Evidence
 from withhold.audit.handed_over import handed_over
@@ -72,3 +72,11 @@ def test_what_was_not_attacked_is_a_condition_of_the_headline_and_of_the_verdict
     assert f"not attacked, since {WHY}" in seen.verdict
     assert not_linked_lines(seen) == [f"pain: {WHY}"]
     assert "not attacked" not in pain(linked=linked({5: 0.5})).verdict
+
+
+@pytest.mark.parametrize("by", [None, "column 'person'"])
+def test_where_receivers_see_whose_a_row_is_no_floor_is_claimed_without_an_attack(by) -> None:
+    both = with_original(0.66, 0.01, linked_by=by)
+    told = first_screen(render(pain(linked_by=None, not_linked=WHY, with_original=both)))
+    assert ("This audit cannot say whether this may leave" in told) is (by is not None)
+    assert (f"attacked together for pain ({WHY})" in told) is (by is not None)

@@ -46,6 +46,21 @@ def not_linked_lines(evidence: Evidence) -> list[str]:
     return [f"{name}: {a.not_linked}" for name, a in evidence.suppressed.items() if a.not_linked]
 
 
+def told_but_not_attacked(evidence: Evidence) -> str:
+    """Why no attack covers what receivers see of whole people; empty if one does.
+
+    Receivers may tell whose a row is, and the records of one person were not read together.
+    """
+    for name, a in evidence.suppressed.items():
+        by = None if a.with_original is None else a.with_original.linked_by
+        if a.not_linked and a.units != "record" and by is not None:
+            return (
+                f"receivers may tell whose a row is by {by}, and records of one {a.units} were not"
+                f" attacked together for {name} ({a.not_linked})."
+            )
+    return ""
+
+
 def _on_sets(one: Linked) -> str:
     """Which attackers were tried on several rows of one person."""
     if one.learned:

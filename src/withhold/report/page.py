@@ -26,7 +26,8 @@ def render(evidence: Evidence, *, title: str = "Audit") -> str:
     from withhold.report.cards import cards
     from withhold.report.certificate_section import proved
     from withhold.report.charts.histogram import histogram
-    from withhold.report.headline import alarms, headline
+    from withhold.report.alarms import alarms
+    from withhold.report.headline import headline
     from withhold.report.maps import map_view
 
     shown = cards(evidence)
