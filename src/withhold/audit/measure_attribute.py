@@ -160,7 +160,9 @@ def floor(attribute: Attribute, given: Sequence[Attribute], parts: AttackParts) 
 
 def _not_linked(why: str, people: WholePeople | None, parts: AttackParts) -> str:
     """Why records of one person were not read together; empty if nobody has several."""
-    if parts.units is not None and len(np.unique(parts.units)) == len(parts.units):
+    if parts.units is None:
+        return why
+    if len(np.unique(parts.units)) == len(parts.units):
         return ""
     if people is None or people.why_not in ("", IS_PERSON):
         return why
