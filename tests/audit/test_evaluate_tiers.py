@@ -47,7 +47,7 @@ def test_why_nothing_is_linked_is_said():
     data = of_world(world(500))
     secret = audit(data, data).attributes["secret"]
     assert secret.linked == {}
-    assert any("not linked" in n and "--group" in n for n in secret.notes)
+    assert any("not attacked" in n and "--group" in n for n in secret.notes)
     person = np.repeat(np.arange(50), 10)
     mixed = Dataset.from_arrays(data.x, data.table.append_column("p", [person]), group="p")
     notes = audit(mixed, mixed).attributes["secret"].notes

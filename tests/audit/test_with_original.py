@@ -165,6 +165,23 @@ def test_rows_are_linked_by_their_order_by_a_kept_column_and_by_likeness():
     assert alike.with_original.linked_by.startswith("likeness")
 
 
+def test_a_released_column_that_names_people_links_rows_under_any_name():
+    """Six rows each: no row is told from all others, and yet everybody sees whose it is."""
+    rng = np.random.default_rng(5)
+    x, release, secret = xor(rng)
+    people = [f"p{i // 6}" for i in range(N)]
+    labels = {"secret": np.where(secret, "a", "b"), "person": people}
+    data = Dataset.from_arrays(x.astype(np.float32), labels, group="person")
+    for name, column, linked in (
+        ("person", people, "column 'person'"),
+        ("who", people, "column 'who'"),
+        ("other", [f"q{i % 50}" for i in range(N)], None),
+    ):
+        made = Dataset.from_arrays(release.astype(np.float32), {name: column})
+        seen = audit(data, made, attackers=(Prior(),), hidden=(), preserve=(), same_order=True)
+        assert seen.attributes["secret"].with_original.linked_by == linked
+
+
 def attribute(*, linked_by: str | None, gain: float = 0.16):
     return found(
         "suppress",

@@ -12,7 +12,8 @@ from report.reading import Page, first_screen, text_of
 from withhold.audit.findings import Linked
 from withhold.certificate.claims import GroupClaim, NoGroupClaim
 from withhold.report import render
-from withhold.report.headline import alarms, headline
+from withhold.report.alarms import alarms
+from withhold.report.headline import headline
 
 
 def plain(markup: object) -> str:

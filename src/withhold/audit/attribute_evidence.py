@@ -34,7 +34,9 @@ class AttributeEvidence(Finding):
     `ignorant` is a model fitted on originals and applied to the release (the papers' figure).
     `informed` is the best of a ladder of attackers retrained on the release. `linked` reads
     several records of one person together: their scores added up, or an attacker trained on whole
-    people. `repeated` sees several draws of every record. The highest figure counts.
+    people. `linked_row` reads one record among the others of its person, and `linked_number` how
+    many records a person has: they are part of the linked tier. `repeated` sees several draws of
+    every record. The highest figure counts.
     """
 
     role: Role
@@ -48,7 +50,17 @@ class AttributeEvidence(Finding):
     ignorant: Tier | None = None
     informed: Tier
     linked: dict[str, Linked] = Field(default_factory=dict, description="by number of records")
+    linked_row: Linked | None = Field(
+        None,
+        description="one record among the others of its person, if the attribute differs in them",
+    )
+    linked_number: Linked | None = Field(
+        None, description="people by how many records they have, alone and beside what these say"
+    )
     linked_by: str | None = Field(None, description="the column that names each record's person")
+    not_linked: str = Field(
+        "", description="why records of one person were not attacked together; empty if they were"
+    )
     repeated: Tier | None = None
     draws: int = Field(1, description="number of draws of each record in `repeated`")
     all_rows: AllRows | None = Field(
@@ -106,6 +118,8 @@ class AttributeEvidence(Finding):
             "ignorant": self.ignorant,
             "informed": self.informed,
             **{f"linked{r}": linked for r, linked in self.linked.items()},
+            "linked_row": self.linked_row,
+            "linked_number": self.linked_number,
             "repeated": self.repeated,
             "all_rows": self.all_rows,
             "columns": self.columns,

@@ -86,7 +86,8 @@ class AuditCase:
     def tiers(self) -> list[str]:
         """The tiers that the audit can measure."""
         sizes = (f"linked{r}" for r in (*SMALL, *SIZES))
-        found = ["informed", "linked", *sizes, "all_rows", "subgroup"]
+        found = ["informed", "linked", *sizes, "linked_row", "linked_number"]
+        found += ["all_rows", "subgroup"]
         found += [] if self.matched is None else ["columns", "column", "with_original"]
         if self.matched is not None and self.matched.same_space:
             found.append("ignorant")

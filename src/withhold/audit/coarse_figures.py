@@ -29,7 +29,7 @@ def coarse(a: AttributeEvidence) -> AttributeEvidence:
     grid = Grid.of(a.records)
     bound = 1.0 if a.certificate is None else a.certificate.at_most
     least, majority = _guess(a.floor, grid, bound), grid.near(a.majority)
-    update = {
+    update: dict[str, object] = {
         "records": tens(a.records),
         "majority": majority,
         "floor": least,
@@ -38,6 +38,11 @@ def coarse(a: AttributeEvidence) -> AttributeEvidence:
         "linked": {
             size: _coarse(one, grid, max(least, grid.near(one.floor)), sure=a.sure[f"linked{size}"])
             for size, one in a.linked.items()
+        },
+        **{
+            name: _coarse(one, grid, max(least, grid.near(one.floor)), sure=a.sure[name])
+            for name, one in (("linked_row", a.linked_row), ("linked_number", a.linked_number))
+            if one is not None
         },
         "with_original": None if a.with_original is None else with_original(a.with_original, grid),
         "smallest_leak": None if a.smallest_leak is None else grid.up(a.smallest_leak),

@@ -104,7 +104,7 @@ class Evidence(Finding):
     @property
     def verdicts(self) -> list[str]:
         """The parts of the verdict, most serious first."""
-        return [*self.always, self._verdict, *self.lost, *self._certified]
+        return [*self.always, self._verdict, *self.unlinked, *self.lost, *self._certified]
 
     @property
     def alarming(self) -> bool:
@@ -156,6 +156,19 @@ class Evidence(Finding):
         if not found:
             return []
         return [f"the file carries metadata, which was not attacked: remove it ({listing(found)})"]
+
+    @property
+    def unlinked(self) -> list[str]:
+        """Attributes of which records of one person were not attacked together, with the reason.
+
+        A column names people, so whoever knows it can link records.
+        """
+        return [
+            f"{name} may be readable for whoever knows which records are of one person: not"
+            f" attacked, since {a.not_linked}"
+            for name, a in self.suppressed.items()
+            if a.not_linked and a.units != "record" and not a.readable
+        ]
 
     @property
     def lost(self) -> list[str]:
@@ -228,6 +241,10 @@ def _where(a: AttributeEvidence) -> str:
     """Name the tier if it is not a plain one: a column, a slice, or records outside test."""
     if a.worst_tier == "column" and a.column is not None:
         return f"; column '{a.column.column}'"
+    if a.worst_tier == "linked_row":
+        return f"; one record among the others of its {a.linked_by}"
+    if a.worst_tier == "linked_number":
+        return f"; from how many records each {a.linked_by} has"
     if a.worst_tier == "columns":
         return "; all columns together"
     if a.worst_tier == "with_original" and a.with_original is not None:

@@ -3,9 +3,9 @@
 A condition is NAME[@WHAT] OP VALUE. An audit FAILS if a condition holds.
 
     NAME   an attribute, or a joint attribute (`gender,accent`)
-    WHAT   ignorant, informed, linked, linked5, linked20, repeated, worst; or all_rows, columns,
-           column, with_original, subgroup; or bits, nag, balanced; or certificate, the bound on
-           every attacker
+    WHAT   ignorant, informed, linked, linked5, linked20, linked_row, linked_number, repeated,
+           worst; or all_rows, columns, column, with_original, subgroup; or bits, nag, balanced; or
+           certificate, the bound on every attacker
     OP     > >= < <=
     VALUE  a number in points (60 or 60%; bits for bits), or floor, majority, original with + or -.
            Below 1 it needs its sign (0.6%): without it, it is almost surely a share by mistake.
@@ -43,7 +43,7 @@ _OPS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _WHAT = (
-    *("worst", "ignorant", "informed", "linked", "repeated"),
+    *("worst", "ignorant", "informed", "linked", "linked_row", "linked_number", "repeated"),
     *("all_rows", "columns", "column", "with_original", "subgroup"),
     *("bits", "nag", "balanced", "certificate"),
 )

@@ -27,12 +27,17 @@ def linked_by(
 ) -> str | None:
     """How someone who knows the originals may tell whose a row is; None if nothing shows it.
 
-    By the order, if rows are in that of the original. By columns of the release that are equal to
+    By the order, if rows are in that of the original. By a column of the release that is equal to
+    the group column of the original: it names people. By columns of the release that are equal to
     columns of the original (kept, or preserved), if they tell enough rows from all others. By
     likeness, if most rows lie nearest to their own original (`same`).
     """
     if order_counts and np.array_equal(matched.place, np.arange(len(matched.place))):
         return "the order of the rows"
+    group = matched.original.group
+    for name in () if group is None else matched.release.table.column_names:
+        if name not in (RECORD, SPLIT) and _equal(matched, str(group), name):
+            return f"column '{name.removesuffix(AS_RELEASED)}'"
     kept = [name for name in matched.release.table.column_names if _kept(matched, name)]
     if told_apart(matched.release.table, kept) > LINKING:
         return ", ".join(f"column '{name.removesuffix(AS_RELEASED)}'" for name in kept)
@@ -45,7 +50,12 @@ def _kept(matched: PairedRelease, name: str) -> bool:
     """Whether a column left as it was: every row has the value of its original."""
     own = name.removesuffix(AS_RELEASED)  # the audit renames columns that it also encodes
     both = matched.original.table.column_names
-    if name in (RECORD, SPLIT) or own not in both:
+    return name not in (RECORD, SPLIT) and own in both and _equal(matched, own, name)
+
+
+def _equal(matched: PairedRelease, own: str, name: str) -> bool:
+    """Whether column `name` of the release has the values of column `own` of the original."""
+    if own not in matched.original.table.column_names:
         return False
     one, two = _plain(matched.original, own), _plain(matched.release, name)
     if one.type != two.type:

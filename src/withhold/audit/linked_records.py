@@ -10,8 +10,9 @@ from withhold.audit.attack import Outcome
 from withhold.audit.attackers.attacker import FloatArray
 from withhold.audit.findings import Linked
 from withhold.audit.intervals import Z_995, hull, share, wilson
+from withhold.audit.own_records_attack import OwnScores
 from withhold.audit.select_attacker import Reading, choose
-from withhold.audit.whole_people import SetScores, WholePeople
+from withhold.audit.whole_people import WholePeople
 from withhold.records.attribute import Attribute
 from withhold.records.record_sets import (
     PEOPLE,
@@ -73,10 +74,10 @@ def linked(
                 add_up(said, log_prior, of) for said, of in ((val, learned.val_sets), (log_p, sets))
             )
             added_up = Outcome(ADDED_UP, before, here, None, None, 0.0)
-            best = _best([added_up, *learned.outcomes], learned)
+            best = _best([added_up, *learned.outcomes], learned.truth)
             guess, attacker = best.test.argmax(axis=1), best.name
             if learned.told:
-                kept = _best(learned.told, learned).test.argmax(axis=1)
+                kept = _best(learned.told, learned.truth).test.argmax(axis=1)
                 floor = max(floor, float((kept == codes).mean()))
         accuracy, ci, least = share(guess == codes, owner)
         # Sets share records, so they are not independent. The mean over all sets is only as
@@ -101,6 +102,28 @@ def linked(
     return found, "" if found else few
 
 
-def _best(outcomes: Iterable[Outcome], learned: SetScores) -> Reading:
-    """The outcome on sets, or the ensemble of three, that is right most often on val."""
-    return choose([Reading.of(o, learned.truth) for o in outcomes], learned.truth)[0].best
+def read_own(found: OwnScores | None) -> Linked | None:
+    """The accuracy on records among those of their person, or on people by their number."""
+    if found is None:
+        return None
+    codes, best = found.test.codes, _best(found.outcomes, found.val)
+    floor = found.test.majority
+    if found.told:
+        kept = _best(found.told, found.val).test.argmax(axis=1)
+        floor = max(floor, float((kept == codes).mean()))
+    accuracy, ci, least = share(best.test.argmax(axis=1) == codes, found.units)
+    return Linked(
+        records=found.records,
+        people=len(np.unique(found.units)),
+        floor=floor,
+        accuracy=accuracy,
+        ci=ci,
+        least=least,
+        attacker=best.name,
+        learned=True,
+    )
+
+
+def _best(outcomes: Iterable[Outcome], truth: Attribute) -> Reading:
+    """The outcome, or the ensemble of three, that is right most often on val."""
+    return choose([Reading.of(o, truth) for o in outcomes], truth)[0].best

@@ -15,12 +15,12 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import Certified, CertifiedRows
 from withhold.audit.cross import guess_without
 from withhold.audit.findings import Rung, Tier
-from withhold.audit.linked_records import linked
+from withhold.audit.linked_records import linked, read_own
 from withhold.audit.metrics import entropy_bits, score
 from withhold.audit.select_attacker import Chosen, Reading, choose
 from withhold.audit.slices import by_class, by_group, worst
 from withhold.audit.split import AttackParts
-from withhold.audit.whole_people import WholePeople
+from withhold.audit.whole_people import IS_PERSON, WholePeople
 from withhold.records.attribute import Attribute
 from withhold.records.feasibility import joint
 
@@ -83,7 +83,14 @@ def measure(
     )
     right = _right(chosen.best.test, test)
     groups = by_group({n: a.rows(parts.test) for n, a in others.items()}, right, test)
-    notes = [*question.notes, *([f"not linked: {why}"] if why else [])]
+    among = read_own(None if people is None else people.among)
+    number = read_own(None if people is None else people.number)
+    unlinked = "" if sets or among or number else _not_linked(why, people, parts)
+    notes = [*question.notes]
+    if unlinked and question.role == "suppress":
+        notes.append(f"records of one person, read together: not attacked: {unlinked}")
+    elif why:
+        notes.append(f"not linked: {why}")
     if sets and people is not None and people.why_not:
         notes.append(f"the scores of records of one person are only added up: {people.why_not}")
     return AttributeEvidence(
@@ -98,7 +105,10 @@ def measure(
         ignorant=ignorant,
         informed=informed,
         linked=sets,
-        linked_by=(question.name if units is None else group) if sets else None,
+        linked_row=among,
+        linked_number=number,
+        linked_by=(question.name if units is None else group) if sets or among or number else None,
+        not_linked=unlinked,
         repeated=again,
         draws=draws,
         ladder=tuple(rungs),
@@ -146,6 +156,17 @@ def floor(attribute: Attribute, given: Sequence[Attribute], parts: AttackParts) 
     _, right = guess_without(attribute, given, [parts])
     # A sparse table can do worse than the majority; an attacker would then ignore it.
     return max(float(right[test.codes >= 0].mean()), test.majority)
+
+
+def _not_linked(why: str, people: WholePeople | None, parts: AttackParts) -> str:
+    """Why records of one person were not read together; empty if nobody has several."""
+    if parts.units is None:
+        return why
+    if len(np.unique(parts.units)) == len(parts.units):
+        return ""
+    if people is None or people.why_not in ("", IS_PERSON):
+        return why
+    return people.why_not
 
 
 def _right(log_p: FloatArray, truth: Attribute) -> npt.NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from withhold.audit.feature_views import FeatureViews
 from withhold.audit.findings import Column
 from withhold.audit.pairing import PairedRelease
 from withhold.audit.split import Rows
+from withhold.records.column_codes import ColumnCodes
 from withhold.records.columns.column_encoding import EncodedColumn, encode_column
 from withhold.records.set_features import distinct_rows
 from withhold.records.table_features import AS_RELEASED
@@ -27,30 +28,37 @@ _LEAST = 8  # numbers for one column, if there are many columns
 class BesideFeatures:
     """The columns of some records as numbers, to be read beside the features.
 
-    rows (m,): the records, sorted; x (m, d): their numbers, standardised; same (m,): equal numbers
-    for records that are equal in all columns.
+    rows (m,): the records, sorted; x (m, d): the numbers of columns that are not also features,
+    standardised; same (m,): equal numbers for records that are equal in all these columns. codes:
+    all columns, by the equality and the order of their values.
     """
 
     rows: Rows
     x: FloatArray
     same: Rows
+    codes: ColumnCodes | None = None
 
     @classmethod
     def of(cls, matched: PairedRelease, rows: Rows, *, seed: int) -> BesideFeatures | None:
-        """All columns that are not also features, as in a table; None if there are none."""
+        """All columns of the release; None if there are none."""
         encoded, _ = encode_released(matched, rows, seed=seed)
-        encoded = {n: one for n, one in encoded.items() if not n.endswith(AS_RELEASED)}
         if not encoded:
             return None
-        most = max(_WIDEST // len(encoded), _LEAST)
-        x = np.concatenate([_narrow(one.x, most) for one in encoded.values()], axis=1)
-        codes = np.stack([one.codes for one in encoded.values()], axis=1)
-        return cls(rows, x, distinct_rows(codes.astype(np.float32)))
+        values = [one for name, one in encoded.items() if name != precision.NAME]
+        columns = ColumnCodes.of((one.codes, one.binned()) for one in values)
+        apart = [one for name, one in encoded.items() if not name.endswith(AS_RELEASED)]
+        if not apart:
+            return cls(rows, np.zeros((len(rows), 0), np.float32), np.zeros_like(rows), columns)
+        most = max(_WIDEST // len(apart), _LEAST)
+        x = np.concatenate([_narrow(one.x, most) for one in apart], axis=1)
+        codes = np.stack([one.codes for one in apart], axis=1)
+        return cls(rows, x, distinct_rows(codes.astype(np.float32)), columns)
 
     def on(self, rows: Rows) -> BesideFeatures:
         """The same columns for some of the records, in the order of `rows`."""
         at = np.searchsorted(self.rows, rows)
-        return BesideFeatures(rows, self.x[at], self.same[at])
+        codes = None if self.codes is None else self.codes.on(at)
+        return BesideFeatures(rows, self.x[at], self.same[at], codes)
 
 
 def encode_released(

@@ -8,62 +8,46 @@ The same holds for the other columns of a release, so these attackers see them t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from withhold.audit.attack import Outcome
-from withhold.audit.attack_plan import Question, Seen, fresh_attacks
-from withhold.audit.attackers import Attacker, Logistic, Trees
+from withhold.audit.attack_plan import Question, Seen
 from withhold.audit.attackers.attacker import FloatArray, log_shares
-from withhold.audit.feature_views import FeatureViews
-from withhold.audit.released_columns import BesideFeatures
-from withhold.audit.scores_of_records import (
-    ON_RECORDS,
-    log_p_of_records,
-    people_apart_in,
-    scores_of_records,
+from withhold.audit.own_records_attack import (
+    OwnScores,
+    attack_among_own,
+    attack_number,
+    too_few_people,
 )
+from withhold.audit.people_sets import ON_SETS, RecordSets, SetScores, WithColumns, allows
+from withhold.audit.released_columns import BesideFeatures
+from withhold.audit.scores_of_records import ON_RECORDS, log_p_of_records, scores_of_records
 from withhold.audit.split import AttackParts, tells_group
 from withhold.records.attribute import Attribute
-from withhold.records.record_sets import (
-    PEOPLE,
-    Rows,
-    add_up,
-    draw_sets,
-    person_labels,
-    set_sizes,
-    why_not_linked,
-)
-from withhold.records.set_features import describe_sets, distinct_rows
+from withhold.records.column_codes import ColumnCodes
+from withhold.records.columns.column_encoding import EncodedColumn
+from withhold.records.record_sets import Rows, differs_within, set_sizes, why_not_linked
+from withhold.records.set_features import distinct_rows
 
-COLUMNS_ADDED_UP = "columns added up"
-_TRAIN = 10  # the fewest people with r records to learn from
+IS_PERSON = "the attribute is the person"
 _MANY, _KEPT = 64, 32  # beside more features than _MANY, sets show _KEPT principal directions
 _WIDEST = 512  # with more features, sets show principal directions alone
-_ON_SETS: tuple[Attacker, ...] = (Logistic(), Trees(rounds=100, patience=8, budget=3e8))
-
-
-@dataclass(frozen=True, eq=False)
-class SetScores:
-    """What attackers trained on sets of r records say of sets of val and test.
-
-    val_sets (b, r): places in the val part. truth: the classes of these sets. The sets of test are
-    those of `draw_sets`. told: attackers that see only the preserved labels, which give the floor.
-    """
-
-    val_sets: Rows
-    truth: Attribute
-    outcomes: tuple[Outcome, ...]
-    told: tuple[Outcome, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class WholePeople:
-    """The scores by number of records, or why there are none."""
+    """What attackers on the people of one attribute say, or why there are none.
+
+    of: by number of records, attackers on sets of records. among: attackers on a record among the
+    others of its person, if the attribute differs between them. number: attackers on how many
+    records people have, if that differs. why_not: why there is no attacker on sets.
+    """
 
     of: dict[int, SetScores] = field(default_factory=dict)
+    among: OwnScores | None = None
+    number: OwnScores | None = None
     why_not: str = ""
 
 
@@ -74,7 +58,8 @@ class WholePeopleTask:
     records (m, d): all released records, standardised; rows (n,): those that it uses, to which the
     question and the others refer. main (n, d'): their principal directions, if there are many
     features. same (n,): equal numbers for equal records. beside: the other columns of a release for
-    the same n records; None if there are none.
+    the same n records; None if there are none. number (n,): how many records the person of each
+    record has in all. why_not: why there are no attacks at all.
     """
 
     question: Question
@@ -85,6 +70,7 @@ class WholePeopleTask:
     seed: int
     why_not: str = ""
     beside: BesideFeatures | None = None
+    number: Rows | None = None
 
     @classmethod
     def of(
@@ -101,6 +87,7 @@ class WholePeopleTask:
             return cls(
                 question, none, np.zeros(0, np.int64), none, np.zeros(0, np.int64), seed, why
             )
+        assert parts.units is not None
         rows = np.unique(np.concatenate([parts.train, parts.val, parts.test]))
         some = question.on(rows)
         main = np.zeros((len(rows), 0), np.float32)
@@ -110,7 +97,10 @@ class WholePeopleTask:
         shared = seen.view("standard") if seen.x.shape[1] <= _WIDEST else seen.x[:, :0]
         same = distinct_rows(seen.x[rows])
         columns = None if beside is None else beside.on(rows)
-        return cls(some, shared, rows, main, same, seed, beside=columns)
+        # Records that no attacker uses, such as unlabelled ones, leave as well, and count.
+        _, member, counts = np.unique(parts.units, return_inverse=True, return_counts=True)
+        number = counts[member.reshape(-1)[rows]]
+        return cls(some, shared, rows, main, same, seed, beside=columns, number=number)
 
     @property
     def cost(self) -> float:
@@ -121,141 +111,107 @@ class WholePeopleTask:
         d += 0 if self.beside is None else self.beside.x.shape[1] + min(d, _MANY)
         k, sets = len(self.question.attribute.classes), min(n, 2000)
         single = 2 * sum(a.cost(n, d, k) for a in ON_RECORDS)
-        together = 3 * sum(a.cost(sets, 4 * d, k) for a in _ON_SETS)
-        return float(n * d / 2e6 + single + together)
+        together = 3 * sum(a.cost(sets, 4 * d, k) for a in ON_SETS)
+        among = sum(a.cost(n, 3 * min(d, _MANY), k) for a in ON_SETS) if self._differs else 0.0
+        return float(n * d / 2e6 + single + together + among)
 
     def __call__(self) -> WholePeople:
-        """Attack sets of every size that the data allow."""
+        """Attack sets of every size that the data allow, records among their own, and numbers."""
         if self.why_not:
             return WholePeople(why_not=self.why_not)
         parts = self.question.parts
         assert parts.units is not None
-        sizes = [r for r in set_sizes(parts.units[parts.test]) if self._allows(r)]
-        if not sizes:
-            return WholePeople(why_not="train or val has too few people with several records")
+        test = parts.units[parts.test]
+        why = why_not_linked(self.question.attribute.rows(parts.test), test)
+        sizes = [r for r in set_sizes(test) if allows(self.question, r)] if not why else []
+        if not why and not sizes:
+            why = "train or val has too few people with several records"
+        few_people = too_few_people(self.question)
+        if few_people:
+            return WholePeople(why_not=few_people)
         x = np.concatenate([self.main, self.records[self.rows]], axis=1)
+        few, given = self._few, _one_hot(self.question.given)
         log_p = log_p_of_records(self.question, x, self.seed)
-        scores, columns = scores_of_records(self.question, log_p), self._with_columns()
-        given = _one_hot(self.question.given)
-        found = {}
-        for r in sizes:
-            sets = _Sets.of(self.question, r, self.seed)
-            told: tuple[Outcome, ...] = ()
-            if given is not None:
-                told = sets.attack(given, distinct_rows(given), scores[:, :0], self.seed)
-            outcomes = sets.attack(x, self.same, scores, self.seed)
-            if columns is not None:
-                outcomes += columns.attack(sets, self.seed)
-            found[r] = SetScores(sets.val_places, sets.truth, outcomes, told)
-        return WholePeople(found)
+        scores = scores_of_records(self.question, log_p)
+        columns = self._with_columns()
+        whole = np.concatenate([few, scores], axis=1)
+        if columns is not None:
+            whole = np.concatenate([columns.x, columns.scores, scores], axis=1)
+        found = {r: self._sets(r, x, scores, columns, given) for r in sizes}
+        among = number = None
+        if self._differs:
+            views = [np.concatenate([few, scores], axis=1), whole][: 1 if columns is None else 2]
+            among = attack_among_own(self.question, views, self._codes, given, self.seed)
+        if sizes or not self._differs:
+            assert self.number is not None
+            number = attack_number(self.question, self.number, whole, self._codes, given, self.seed)
+        return WholePeople(found, among, number, why)
 
-    def _with_columns(self) -> _WithColumns | None:
-        """The records in the features and all other columns, if there are any."""
-        if self.beside is None:
-            return None
-        # Many features would hide a few columns, so there they are seen in their main directions.
-        few = self.main if self.main.shape[1] else self.records[self.rows]
-        x = np.concatenate([self.beside.x, few], axis=1)
-        log_p = log_p_of_records(self.question, x, self.seed)
-        prior = log_shares(self.question.attribute.rows(self.question.parts.train))
-        return _WithColumns(
-            x, self.beside.same, log_p, prior, scores_of_records(self.question, log_p)
-        )
-
-    def _allows(self, r: int) -> bool:
-        """Whether enough people of each part have r records, and train has two classes of them."""
-        parts, attribute = self.question.parts, self.question.attribute
-        assert parts.units is not None
-        for rows, least in zip(people_apart_in(parts), (_TRAIN, PEOPLE, PEOPLE), strict=True):
-            names, records = np.unique(parts.units[rows], return_counts=True)
-            able = rows[np.isin(parts.units[rows], names[records >= r])]
-            if (records >= r).sum() < least:
-                return False
-            if least == _TRAIN and len(np.unique(attribute.codes[able])) < 2:
-                return False
-        return True
-
-
-@dataclass(frozen=True, eq=False)
-class _Sets:
-    """Sets (b, r) of train, val and test, as a question about sets."""
-
-    sets: Rows
-    question: Question
-    val_places: Rows
-
-    @classmethod
-    def of(cls, question: Question, r: int, seed: int) -> _Sets:
-        parts, attribute = question.parts, question.attribute
-        assert parts.units is not None
-        found, codes, owners = [], [], []
-        for i, rows in enumerate(people_apart_in(parts)):
-            sets, _ = draw_sets(parts.units[rows], r, seed)
-            if i == 0:  # a set that is drawn twice teaches nothing new
-                sets = np.unique(np.sort(sets, axis=1), axis=0)
-            label, _ = person_labels(attribute.codes[rows], parts.units[rows])
-            found.append(rows[sets])
-            codes.append(label[sets[:, 0]])
-            owners.append(parts.units[rows[sets[:, 0]]])
-        ends = np.cumsum([0, *(len(s) for s in found)])
-        train, val, test = (np.arange(a, b) for a, b in pairwise(ends))
-        of_sets = replace(
-            question,
-            attribute=replace(attribute, codes=np.concatenate(codes)),
-            parts=AttackParts(train, val, test, np.concatenate(owners)),
-            given=(),
-            notes=(),
-        )
-        return cls(np.concatenate(found), of_sets, np.searchsorted(parts.val, found[1]))
+    def _sets(
+        self,
+        r: int,
+        x: FloatArray,
+        scores: FloatArray,
+        columns: WithColumns | None,
+        given: FloatArray | None,
+    ) -> SetScores:
+        """Attackers on sets of r records."""
+        sets = RecordSets.of(self.question, r, self.seed)
+        told: tuple[Outcome, ...] = ()
+        if given is not None:
+            told = sets.attack(given, distinct_rows(given), scores[:, :0], self.seed)
+        outcomes = sets.attack(x, self.same, scores, self.seed)
+        if columns is not None:
+            outcomes += columns.attack(sets, self.seed)
+        if self._codes is not None:
+            outcomes += sets.attack_columns(self._codes, self.seed)
+        return SetScores(sets.val_places, sets.truth, outcomes, told)
 
     @property
-    def truth(self) -> Attribute:
-        """The classes of the sets of val."""
-        return self.question.attribute.rows(self.question.parts.val)
+    def _differs(self) -> bool:
+        """Whether the attribute differs between the records of one person."""
+        test, units = self.question.parts.test, self.question.parts.units
+        assert units is not None
+        return differs_within(self.question.attribute.rows(test), units[test])
 
-    def attack(
-        self, x: FloatArray, same: Rows, scores: FloatArray, seed: int, prefix: str = "people"
-    ) -> tuple[Outcome, ...]:
-        """Attackers on the features of the sets."""
-        told = describe_sets(x, same, scores, self.sets)
-        seen = Seen(told, FeatureViews.of(told[self.question.parts.train], seed=seed))
-        attacks, _ = fresh_attacks(self.question, seen, _ON_SETS, seed=seed, twice=False)
-        return tuple(replace(a(), name=f"{prefix}-{a.name}") for a in attacks)
+    @property
+    def _few(self) -> FloatArray:
+        """The records in few numbers: many features would hide a few columns."""
+        return self.main if self.main.shape[1] else self.records[self.rows]
 
+    @property
+    def _codes(self) -> ColumnCodes | None:
+        """The columns of the release by their values, and the features as one column more."""
+        if self.beside is None or self.beside.codes is None:
+            return None
+        known = self.beside.codes
+        features = EncodedColumn(self.main[:, :0], "features", self.same)
+        pairs = [*zip(known.codes.T, known.bins.T, strict=True)]
+        if features.distinct < len(self.same):
+            pairs.append((features.codes, features.binned()))
+        return ColumnCodes.of(pairs)
 
-@dataclass(frozen=True, eq=False)
-class _WithColumns:
-    """Records in the columns beside the features and the features, x (n, d).
-
-    same (n,): equal numbers for records that are equal in all columns. log_p (n, k): what attackers
-    on single records say; scores (n, c): the same as features of sets.
-    """
-
-    x: FloatArray
-    same: Rows
-    log_p: FloatArray
-    log_prior: FloatArray
-    scores: FloatArray
-
-    def attack(self, sets: _Sets, seed: int) -> tuple[Outcome, ...]:
-        """Attackers on sets, and the scores of their single records added up."""
-        parts = sets.question.parts
-        val, test = (
-            add_up(self.log_p, self.log_prior, sets.sets[part]) for part in (parts.val, parts.test)
+    def _with_columns(self) -> WithColumns | None:
+        """The records in the features and all other columns, if there are any."""
+        if self.beside is None or not self.beside.x.shape[1]:
+            return None
+        x = np.concatenate([self.beside.x, self._few], axis=1)
+        log_p = log_p_of_records(self.question, x, self.seed)
+        prior = log_shares(self.question.attribute.rows(self.question.parts.train))
+        return WithColumns(
+            x, self.beside.same, log_p, prior, scores_of_records(self.question, log_p)
         )
-        added_up = Outcome(COLUMNS_ADDED_UP, val, test, None, None, 0.0)
-        learned = sets.attack(self.x, self.same, self.scores, seed, prefix="people-columns")
-        return (*learned, added_up)
 
 
 def _why_not(attribute: Attribute, parts: AttackParts) -> str:
     """Why no attacker can be trained on whole people; empty if one can."""
     if parts.units is None:
         return "no column says which records are of one person"
-    why = why_not_linked(attribute.rows(parts.test), parts.units[parts.test])
-    if not why and tells_group(attribute, parts.units):
-        return "the attribute is the person"
-    return why
+    truth, people = attribute.rows(parts.test), parts.units[parts.test]
+    why = why_not_linked(truth, people)
+    if why and not differs_within(truth, people):
+        return why
+    return IS_PERSON if tells_group(attribute, parts.units) else ""
 
 
 def _principal(z: FloatArray, train: Rows) -> FloatArray:

@@ -240,20 +240,22 @@ def _of_known_labels(name: str, claim: ReleaseClaim, made: Given) -> str:
 
 def _tell_linked(name: str, made: Given) -> None:
     """What the audit read from several rows of one person, where it measured that."""
-    from withhold.report.linked_words import most_linked, who_linked
+    from withhold.report.linked_words import most_linked
 
-    most = most_linked(name, made.audit.attributes.get(name))
-    if most is None:
-        return
-    line = (
-        f"attacked: {most.records} rows of one person together name '{name}' in"
-        f" {100 * most.accuracy:.1f} % of cases (guessing: {100 * most.floor:.1f} %;"
-        f" {who_linked(most)})"
-    )
+    found = made.audit.attributes.get(name)
     claim = made.certificate.attributes[name].release
-    if claim is None or claim.plan is None or claim.plan.person is None:
-        line += "; the proof is about rows of which nobody knows that they are of one person"
-    typer.echo(wrapped(line, sys.stdout))
+    for seen, one, who, together in most_linked(name, found):
+        what = f"{seen} of one person together name" if together else f"people who see {seen} name"
+        line = (
+            f"attacked: {what} '{name}' in {100 * one.accuracy:.1f} % of cases (guessing:"
+            f" {100 * one.floor:.1f} %; {who})"
+        )
+        if claim is None or claim.plan is None or claim.plan.person is None:
+            line += "; the proof is about rows of which nobody knows that they are of one person"
+        typer.echo(wrapped(line, sys.stdout))
+    if found is not None and found.not_linked:
+        line = f"not attacked: rows of one person together, for '{name}': {found.not_linked}"
+        typer.echo(wrapped(line, sys.stdout))
 
 
 def _moved(made: Given) -> Any:

@@ -18,15 +18,29 @@ _IDENTITIES = 10  # an attribute with at least as many classes may be the identi
 
 
 def why_not_linked(truth: Attribute, people: Rows | None) -> str:
-    """Why records of one person cannot be put together for this attribute; empty if they can."""
+    """Why sets of records of one person cannot be read together; empty if they can.
+
+    An attribute that differs between the records of one person is read record by record, among the
+    others of the person: see `differs_within`.
+    """
     if truth.multilabel:
         return "an attribute of several labels per record has no linked tier"
     if people is None and len(truth.classes) < _IDENTITIES:
         return "no column says which records are of one person; name it with --group"
-    _, agree = person_labels(truth.codes, truth.codes if people is None else people)
-    if agree < AGREE:
-        return "it differs between the records of one person, so linking them adds nothing"
+    if people is None:
+        return ""
+    if len(np.unique(people)) == len(people):
+        return "nobody has several records in the test part"
+    if not is_of_people(truth.codes, people):
+        return "it differs between the records of one person"
     return ""
+
+
+def differs_within(truth: Attribute, people: Rows | None) -> bool:
+    """Whether people have records of several labels, more than single mistakes explain."""
+    if truth.multilabel or people is None:
+        return False
+    return person_labels(truth.codes, people)[1] < AGREE
 
 
 def set_sizes(people: Rows | None) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from withhold.report.certificate_section import in_short
 from withhold.report.charts.bars import Bar, bars
 from withhold.report.charts.curve import Point, curve
 from withhold.report.charts.meter import meter
+from withhold.report.linked_words import LinkedLine, linked_lines
 from withhold.report.with_original_words import with_original_words
 
 _TIERS = (
@@ -37,6 +38,7 @@ class Card:
     meter: Markup
     bars: Markup
     curve: Markup | None
+    linked: list[LinkedLine]
     columns: tuple[str, ...]
     figures: list[FigureRow]
     ladder: list[RungRow]
@@ -94,6 +96,7 @@ def _card(index: int, name: str, a: AttributeEvidence, *, alone: bool) -> Card:
         meter=meter(a.informed.accuracy, before=None if alone else a.original.accuracy),
         bars=_bars(name, a, tone, alone=alone),
         curve=_curve(name, a),
+        linked=linked_lines(a),
         columns=tuple(columns),
         figures=figures(a, list(columns.values())),
         ladder=ladder(a.ladder, a.informed.attacker, floor=a.floor),
@@ -116,7 +119,7 @@ def _bars(name: str, a: AttributeEvidence, tone: str, *, alone: bool) -> Markup:
     """The original, then every tier; of the linked ones the highest, the curve has the rest."""
     rows = [] if alone else [Bar("Original data", a.original.accuracy, a.original.ci, "original")]
     most = max(a.linked, key=lambda r: (a.linked[r].accuracy, -int(r)), default=None)
-    linked = [] if most is None else [f"linked{most}"]
+    linked = ["linked_row", "linked_number", *([] if most is None else [f"linked{most}"])]
     for tier in (*_TIERS, *linked):
         found = a.tiers.get(tier)
         if found is not None:

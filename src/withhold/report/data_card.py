@@ -13,7 +13,7 @@ from withhold.certificate.claims import ReleaseClaim
 from withhold.certificate.elimination_bound import ALL_BUT_ONE
 from withhold.certificate.release_file import ReleaseCertificate
 from withhold.core.safe_read import file_sha256
-from withhold.report.linked_words import most_linked, who_linked
+from withhold.report.linked_words import most_linked, not_linked_lines
 from withhold.report.with_original_words import with_original_lines
 
 _KNOWN = {"0.1": "a tenth", "0.5": "half", "0.9": "nine tenths"}
@@ -97,16 +97,15 @@ def _linked(bundle: Bundle, evidence: Evidence) -> str:
     """What attackers read from rows of one person, where the audit measured it."""
     told = []
     for name in bundle.roles.suppress:
-        most = most_linked(name, evidence.attributes.get(name))
-        if most is None:
-            continue
-        told.append(
-            f"{_plain(name)} in {_percent(most.accuracy)} of cases from {most.records} rows"
-            f" (guessing: {_percent(most.floor)}; {who_linked(most)})"
-        )
+        told += [
+            f"{_plain(name)} in {_percent(line.found.accuracy)} of cases from {line.seen}"
+            f" (guessing: {_percent(line.found.floor)}; {line.who})"
+            for line in most_linked(name, evidence.attributes.get(name))
+        ]
+    untried = "".join(f" Not attacked: {_plain(line)}." for line in not_linked_lines(evidence))
     if not told:
-        return ""
-    return (
+        return untried
+    return untried + (
         f" Attackers who knew which rows are of one person named {'; '.join(told)}. Attackers that"
         " were not tried may read more. A release with one row per person does not have this"
         " weakness."

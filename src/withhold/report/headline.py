@@ -13,7 +13,9 @@ from withhold.audit.attribute_evidence import AttributeEvidence
 from withhold.audit.checked_certificate import CertifiedRows
 from withhold.audit.evidence import Evidence
 from withhold.report import wording
+from withhold.report.alarms import copies_of
 from withhold.report.certified_rows import not_proved, rows_in_short
+from withhold.report.linked_words import told_but_not_attacked
 from withhold.report.number_format import at_most_percent, percent, percent_of
 
 _MANY = 4  # attributes or columns that a sentence names
@@ -49,6 +51,11 @@ def headline(evidence: Evidence) -> Headline:
         )
         says = Markup("This audit cannot say whether this may leave: " + why)
         return Headline(says.format(_listed(blind, "or the")), "blind")
+    unknown = told_but_not_attacked(evidence)
+    if unknown:
+        return Headline(
+            Markup("This audit cannot say whether this may leave: {}").format(unknown), "blind"
+        )
     names = list(evidence.suppressed)
     if len(names) > 1:
         says = Markup(
@@ -108,46 +115,8 @@ def _who_says(verified: bool, *, first: bool) -> str:
     return "Proved: n" if first else "N"
 
 
-def alarms(evidence: Evidence) -> list[Markup]:
-    """Reasons not to release this that need no knowledge of attackers to understand."""
-    said = []
-    for column, name in _copies_of(evidence):
-        start = (
-            Markup("The column {} is still in the file.").format(wording.bold(name))
-            if column == name
-            else Markup("The column {} says the same as {}: each value stands for one {}.").format(
-                wording.bold(column), wording.bold(name), name
-            )
-        )
-        said.append(
-            Markup(
-                "{} Anyone who opens the file can read it; no attack is needed. Remove the column"
-                " and make the release again."
-            ).format(start)
-        )
-    for part, one in evidence.copies.items():
-        if one.found:
-            said.append(
-                Markup(
-                    "{} of the {:,} {} records that were checked are in the release unchanged, or"
-                    " nearly so. They still reveal what they revealed before."
-                ).format(wording.bold(f"{one.copies:,}"), one.records, part)
-            )
-    return said
-
-
-def _copies_of(evidence: Evidence) -> list[tuple[str, str]]:
-    """Columns of the release that are a suppressed attribute, or a copy of one."""
-    return [
-        (column.name, name)
-        for column in evidence.columns
-        for name, read in column.tells.items()
-        if read.copy_of
-    ]
-
-
 def _still_there(evidence: Evidence) -> Markup | None:
-    found = _copies_of(evidence)
+    found = copies_of(evidence)
     if not found:
         return None
     own = [column for column, name in found if column == name]
@@ -263,7 +232,8 @@ def _terms(evidence: Evidence) -> tuple[tuple[str, Markup], ...]:
         said.append(("Useful for", told))
     if evidence.suppressed:
         key = evidence.certificate is not None
-        people = any(a.linked_by not in (None, n) for n, a in evidence.suppressed.items())
+        found = evidence.suppressed.items()
+        people = any(a.linked_by not in (None, n) or a.not_linked for n, a in found)
         terms = [
             "the recipient does not have the original records",
             "each record is released once",

@@ -22,11 +22,12 @@ def write_report(evidence: Evidence, path: str | Path, *, title: str = "Audit") 
 def render(evidence: Evidence, *, title: str = "Audit") -> str:
     """The page as text: the verdict on the first screen, the evidence below it."""
     from withhold.report import feasibility_section, wording
+    from withhold.report.alarms import alarms
     from withhold.report.attacked_columns import attacked
     from withhold.report.cards import cards
     from withhold.report.certificate_section import proved
     from withhold.report.charts.histogram import histogram
-    from withhold.report.headline import alarms, headline
+    from withhold.report.headline import headline
     from withhold.report.maps import map_view
 
     shown = cards(evidence)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from withhold.audit.checked_certificate import CertifiedRows
 from withhold.core.terminal import printable
+from withhold.report.linked_words import linked_lines
 from withhold.report.number_format import NONE, bits, points, span
 from withhold.report.with_original_words import with_original_lines
 
@@ -150,6 +151,13 @@ def _wider(evidence: Evidence) -> list[str]:
                 f"{name}: the audit would not notice a leak of less than"
                 f" {100 * a.smallest_leak:.1f} points above the floor"
             )
+    for name, a in evidence.attributes.items():
+        lines += [
+            f"{name}, from {line.seen}: {100 * line.found.accuracy:.1f} %"
+            f" (floor {100 * line.found.floor:.1f} %)"
+            for line in linked_lines(a)
+            if not line.together
+        ]
     return lines + with_original_lines(evidence)
 
 

@@ -68,9 +68,13 @@ def attacker(
     tier: str, name: str, a: AttributeEvidence, *, alone: bool, start: bool = False
 ) -> str:
     """A tier in plain words: who attacks, and what they know."""
-    if tier.startswith("linked"):
-        # Records are linked by the group or, without one, by the attribute itself.
-        one = a.linked_by or name
+    # Records are linked by the group or, without one, by the attribute itself.
+    one = a.linked_by or name
+    if tier == "linked_row":
+        words = f"someone who compares a record with the others of its {one}"
+    elif tier == "linked_number":
+        words = f"someone who knows how many records each {one} has"
+    elif tier.startswith("linked"):
         words = f"someone who knows that {tier.removeprefix('linked')} records are of one {one}"
     elif tier == "ignorant":
         words = "a frozen model of the original data"
@@ -100,9 +104,11 @@ def attacker(
 
 def labelled(tier: str, a: AttributeEvidence, *, alone: bool) -> str:
     """A tier in the few words that a chart has room for."""
-    if tier.startswith("linked"):
+    if tier.removeprefix("linked").isdigit():
         return f"{tier.removeprefix('linked')} records together"
     return {
+        "linked_row": "A record among its person's",
+        "linked_number": "Number of records",
         "ignorant": "Release, frozen model",
         "informed": "This data" if alone else "Release, retrained model",
         "repeated": f"Release, {a.draws} draws averaged",
@@ -277,7 +283,9 @@ def units(tier: str, a: AttributeEvidence) -> str:
     """What the figure of a tier counts."""
     if multilabel(a):
         return "labels"
-    return "such sets" if tier.startswith("linked") else "records"
+    if tier == "linked_number":
+        return "people"
+    return "such sets" if tier.removeprefix("linked").isdigit() else "records"
 
 
 def _guessing(a: AttributeEvidence) -> str:

@@ -8,10 +8,11 @@ from withhold.audit.comparison import Comparison
 from withhold.audit.evidence import Evidence
 from withhold.methods.features.codebook.budget import Limit
 from withhold.release.release_files import Written
+from withhold.report.alarms import alarms
 from withhold.report.compare_page import charts, table_rows
 from withhold.report.compare_wording import headline as compare_headline
 from withhold.report.compare_wording import leak_sentences
-from withhold.report.headline import alarms, headline, proved
+from withhold.report.headline import headline, proved
 
 POINTS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 50)  # budgets of the slider, above the floor
 
