@@ -251,7 +251,11 @@ def _measured(task: _Task) -> ClipFigures:
             draw_attention(
                 folder,
                 some_frames(before, test),
-                {name: of for name, of in raw.items() if name != recipe.clips.action},
+                {
+                    case.targets[name].truth.name: of
+                    for name, of in raw.items()
+                    if name != recipe.clips.action
+                },
                 data=case.fit.dataset(),
                 roles=roles,
                 config=config,
