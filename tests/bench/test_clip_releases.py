@@ -199,6 +199,16 @@ def test_sub_clips_are_averaged_and_their_order_of_frames_counts(figures: ClipSe
     assert not torch.allclose(whole, turned, atol=1e-3)
 
 
+def test_the_best_epoch_is_chosen_by_a_part_of_each_clip() -> None:
+    how = ClipSettings(action="action", height=8, width=8, kept=16, frames=4, step=2)
+    clips = np.arange(16)[None, :, None, None, None] * np.ones((2, 1, 3, 8, 8))
+    frames = target_model("resnet18:0.125", how).judged(clips)
+    assert frames[:, :, 0, 0, 0].tolist() == [[4, 12]] * 2
+    middle = target_model("r3d18:0.25", how).judged(clips)
+    assert middle[:, :, 0, 0, 0].tolist() == [[4, 5, 6, 7, 8, 9, 10]] * 2
+    assert target_model("resnet18:0.125", how).judged(clips[:, :1]).shape[1] == 1
+
+
 def test_records_of_one_video_are_averaged() -> None:
     truth = Attribute("a", "categorical", ("x", "y"), np.array([0, 0, 1, 1]))
     scores = np.log(np.array([[0.9, 0.1], [0.4, 0.6], [0.1, 0.9], [0.6, 0.4]], np.float32))
