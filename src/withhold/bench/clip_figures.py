@@ -127,8 +127,8 @@ def figures(
 ) -> ClipFigures:
     """Measure a release. `released` has the clips of each set; `raw` models of the originals.
 
-    The first target is the action; the others are groups of private attributes. The first privacy
-    model also starts from the model of the originals.
+    The first target is the action; the others are groups of private attributes. The first `warm`
+    privacy models also start from the model of the originals.
     """
     action, *groups = targets
     fixed = {
@@ -143,7 +143,7 @@ def figures(
         clips, found = released[target.of], {}
         for m in how.action_models if name == action else how.attackers:
             models = {m: target_model(m, how)}
-            if name != action and m == how.attackers[0]:
+            if name != action and m in how.attackers[: how.warm]:
                 models[f"{m} from the raw model"] = models[m].warm(raw[name][m].state())
             for label, model in models.items():
                 key = (target.truth.name, label)

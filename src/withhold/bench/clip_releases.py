@@ -203,7 +203,7 @@ def _raw_model(task: tuple[ClipCase, str, str, ClipSettings, int, str, Path]) ->
     clips = case.sets[target.of].clips
     learned = target.truth.name
     saved = folder_of(output, seed) / f"{row_folder(Path(), f'{learned} {model}').name}.npz"
-    effort = how.model_dump(mode="json", exclude={"seeds", "ignorant", "attackers"})
+    effort = how.model_dump(mode="json", exclude={"seeds", "ignorant", "attackers", "warm"})
     key = row_key([digest, learned, model, effort, seed])
 
     def make() -> None:

@@ -55,6 +55,9 @@ class ClipSettings(BaseModel):
     attackers: tuple[str, ...] = Field(
         _ATTACKERS, min_length=1, description="fresh privacy models, of frames or of clips"
     )
+    warm: int = Field(
+        1, ge=0, description="how many attackers, from the first, also start from the raw model"
+    )
     pretrained: dict[str, str] = Field(
         default_factory=dict,
         description="published weights that a target model starts from; may use $NAMES",
