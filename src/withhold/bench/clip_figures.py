@@ -142,7 +142,7 @@ def figures(
             continue
         clips, found = released[target.of], {}
         for m in how.action_models if name == action else how.attackers:
-            models = {m: target_model(m, how)}
+            models: dict[str, PixelCnn] = {m: target_model(m, how)}
             if name != action and m in how.attackers[: how.warm]:
                 models[f"{m} from the raw model"] = models[m].warm(raw[name][m].state())
             for label, model in models.items():
