@@ -14,7 +14,8 @@ import pytest
 
 from support import Recorder
 from withhold.actions import release_given as action
-from withhold.actions.release_given import Given, GivenRequest, release_given
+from withhold.actions.given_request import GivenRequest
+from withhold.actions.release_given import Given, release_given
 from withhold.actions.request import DataOptions
 from withhold.bundle.bundle import load_bundle
 from withhold.certificate import plan_tally

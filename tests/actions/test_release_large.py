@@ -12,7 +12,8 @@ import pytest
 from support import Interrupted, Recorder
 from withhold.actions.audit_files import audit_files
 from withhold.actions.audit_request import AuditRequest
-from withhold.actions.release_given import Given, GivenRequest, release_given
+from withhold.actions.given_request import GivenRequest
+from withhold.actions.release_given import Given, release_given
 from withhold.actions.request import DataOptions
 from withhold.audit import whole_release
 from withhold.audit.audit_settings import AuditSettings

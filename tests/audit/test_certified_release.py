@@ -11,6 +11,7 @@ import pytest
 from audit.audited import audit, world
 from support import of_world
 from withhold.actions.fit import fit_bundle
+from withhold.audit import release_check
 from withhold.audit.attackers import Prior
 from withhold.certificate.bound import upper_bound
 from withhold.certificate.release_file import ReleaseCertificate
@@ -84,6 +85,25 @@ def test_an_honest_one_is_accepted_and_its_figure_for_these_rows_is_gated(data, 
 def test_no_figure_of_the_release_can_be_changed(data, release, changes, told):
     with pytest.raises(UserError, match=told):
         quick(data, release, edited(release.certificate, release=changes))
+
+
+def test_a_figure_lowered_within_its_chance_is_replaced_unless_it_is_signed(
+    data, bundle, release, monkeypatch
+):
+    counted, real = [], release_check.release_claim
+    monkeypatch.setattr(
+        release_check, "release_claim", lambda *a, **k: counted.append(real(*a, **k)) or counted[-1]
+    )
+    quick(data, release, release.certificate)
+    found = counted[0]
+    lower = {size: rate - 0.02 for size, rate in found.linked.items()}
+    known = found.known | {"0.5": found.known["0.5"] - 0.02}
+    lied = edited(release.certificate, release={"linked": lower, "known": known})
+    shown = quick(data, release, lied).attributes["secret"].certificate.release
+    assert shown.linked == found.linked
+    assert shown.known == found.known
+    with pytest.raises(UserError, match=r"key"):
+        quick(data, release, lied, key=bundle.modifier.key)
 
 
 def test_who_knows_all_other_labels_knows_the_last(data, release):

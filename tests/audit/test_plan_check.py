@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from withhold.audit.label_floor import floor_of
 from withhold.audit.plan_check import check_plan
-from withhold.audit.release_check import floor_of
 from withhold.certificate.claims import PersonClaim, PlanClaim
 from withhold.certificate.whole_person import UnitLabels, of_unit
 from withhold.core.errors import UserError

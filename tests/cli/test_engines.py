@@ -50,9 +50,21 @@ def test_the_transforms_of_the_page(engine: str, people: Path, cli: Callable[...
     assert made == (people / "release.parquet").read_bytes()
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_fit_of_the_page(
+    people: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setattr("withhold.records.streamed.MOST", 100)
+    command = next(c for c in commands() if c[0] == "fit")
+    assert cli(*command).code == 0
+    assert (people / "people-exact.bundle").is_dir()
+
+
 def test_every_command_of_the_page_names_options_that_exist(cli: Callable[..., Any]) -> None:
     names = {c[0] for c in commands()}
-    assert names == {"transform", "release", "certify", "audit", "extract"}
+    assert names == {"transform", "release", "fit", "certify", "audit", "extract"}
     for name in names:
         shown = cli(name, "--help").out
         assert "--engine" in shown

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from withhold.records.record_sets import SIZES, draw_sets, set_sizes
+from withhold.records.record_sets import SIZES, draw_sets, is_of_people, set_sizes
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,21 @@ def test_a_set_has_different_records_of_one_person():
     assert (who[sets] == who[sets[:, :1]]).all()
     assert (np.diff(np.sort(sets, axis=1), axis=1) > 0).all()
     assert (owner == who[sets[:, 0]]).all()
+
+
+@pytest.mark.parametrize("records", [2, 3, 6])
+@pytest.mark.parametrize(
+    ("wrong", "theirs"), [(0.0, True), (0.04, True), (0.1, True), (0.5, False)]
+)
+def test_a_label_with_some_mistakes_is_still_that_of_the_person(records, wrong, theirs):
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(400), records)
+    sex = rng.integers(0, 2, 400)[people]
+    noisy = np.where(rng.random(len(sex)) < wrong, 1 - sex, sex)
+    assert is_of_people(noisy, people) == theirs
+
+
+def test_a_label_that_everybody_has_on_some_records_is_not_of_people():
+    people = np.repeat(np.arange(50), 6)
+    assert not is_of_people(np.tile([0, 0, 0, 0, 1, 1], 50), people)
+    assert not is_of_people(np.arange(50), np.arange(50))  # one record each

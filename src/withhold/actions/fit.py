@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from withhold.actions.engine_options import EngineOptions
 from withhold.actions.fit_checks import check_finite, check_roles, checked_seed
 from withhold.actions.fit_data import read_data, read_given, warn_of_memory
 from withhold.actions.request import DataOptions, Opening, Request
@@ -35,6 +36,7 @@ from withhold.records.dataset import Dataset
 from withhold.records.feasibility import feasibility
 from withhold.records.roles import Roles
 from withhold.records.table_features import encode_table
+from withhold.release.engines import Engine
 
 
 class FitRequest(Request):
@@ -52,6 +54,7 @@ class FitRequest(Request):
     raw: Path | None = None
     key: Path | None = None
     new_key: Path | None = None
+    of_engine: EngineOptions = EngineOptions()
     overwrite: bool = False
     log: tuple[str, ...] = ()
 
@@ -104,9 +107,19 @@ def fit(
     return bundle
 
 
-def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
-    """Fit, and write the bundle. Call it again to resume an interrupted fit."""
+def fit_to(
+    request: FitRequest, progress: Progress | None = None, *, engine: Engine | None = None
+) -> Fitted:
+    """Fit, and write the bundle. Call it again to resume an interrupted fit.
+
+    engine: for the passes of `exact` over a file that is too large for memory; by default the one
+    that the request names.
+    """
     progress = progress or Silent()
+    if engine is None:
+        _check_engine(request)
+        with request.of_engine.open(progress) as engine:
+            return fit_to(request, progress, engine=engine)
     check_target(request.output, request.data)
     # If -o is a link, replace its target. A path such as `.` has a name only when resolved.
     target = Path(os.path.realpath(request.output))
@@ -118,7 +131,7 @@ def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
         raise UserError("--key uses a key and --new-key makes one; give only one of them")
     secret = as_key(request.key)
     dataset = read_data(
-        request.data, request.method, roles, request.reading, request.opening, progress
+        request.data, request.method, roles, request.reading, request.opening, progress, engine
     )
     check_roles(dataset, roles, request.method)
     if dataset.tabular:
@@ -130,6 +143,16 @@ def fit_to(request: FitRequest, progress: Progress | None = None) -> Fitted:
         bundle = _fitted(target, dataset, roles, request, chosen, secret, logs, progress)
         log_bundle(logs, bundle)
     return Fitted(request.output, bundle_digest(request.output), bundle)
+
+
+def _check_engine(request: FitRequest) -> None:
+    """Refuse an engine for a method whose fit has no passes that an engine could run."""
+    elsewhere = request.of_engine.engine != "local"
+    if elsewhere and not get_method(request.method).modifier_type.of_given_records:
+        raise UserError(
+            f"method '{request.method}' is fitted in one process, and only the passes of 'exact'"
+            f" run on an engine; leave out --engine {request.of_engine.engine}"
+        )
 
 
 def _fitted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -15,6 +16,7 @@ from withhold.records.dataset import Dataset
 from withhold.records.readers import open_source
 from withhold.records.roles import Roles
 from withhold.records.samples import KINDS
+from withhold.release.engines import Engine
 
 _MANY = 2**27  # encoded numbers of a mixed table that deserve a warning
 
@@ -26,8 +28,12 @@ def read_data(
     reading: DataOptions,
     opening: Opening,
     progress: Progress,
+    engine: Engine | None = None,
 ) -> Dataset:
-    """Read the file or folder as a kind of records that the method takes."""
+    """Read the file or folder as a kind of records that the method takes.
+
+    engine: works on the blocks of a file that is not read into memory.
+    """
     kinds = get_method(method).modifier_type.kinds
     if "features" in kinds:
         if path.is_dir():
@@ -38,7 +44,8 @@ def read_data(
             )
         given = get_method(method).modifier_type.of_given_records
         if given and reading.resolved(path).is_large(path):
-            return reading.stream(path, roles.named, progress)
+            spread = engine.map if engine is not None and engine.elsewhere else None
+            return replace(reading.stream(path, roles.named, progress), spread=spread)
         return _read_features(path, method, reading, progress)
     media = open_as(path, [k for k in KINDS if k in kinds], **opening.given())
     require_kind(method, media.kind, str(path))

@@ -18,6 +18,7 @@ from withhold.audit.checked_certificate import (
     claimed,
     require_claim,
 )
+from withhold.audit.label_floor import floor_of
 from withhold.audit.pairing import PairedRelease
 from withhold.audit.recount import (
     Codes,
@@ -30,7 +31,6 @@ from withhold.audit.recount import (
 from withhold.audit.release_check import (
     checked_claim,
     claim_of_labels,
-    floor_of,
     not_below_majority,
 )
 from withhold.audit.split import Split

@@ -12,6 +12,7 @@ from math import sqrt
 import numpy as np
 
 from withhold.audit.attackers.attacker import FloatArray
+from withhold.audit.label_floor import floor_of, with_preserved
 from withhold.audit.plan_check import check_plan
 from withhold.audit.recount import Codes, Counted
 from withhold.certificate.bound import Table, Tally
@@ -22,8 +23,6 @@ from withhold.certificate.stated_figures import rounded_up
 from withhold.certificate.targets import JOINT
 from withhold.core.errors import UserError
 from withhold.records.attribute import Attribute
-from withhold.records.combined import combined
-from withhold.records.feasibility import contingency
 
 _ROUNDING = 1e-6
 _MONTE_CARLO = 0.03
@@ -82,7 +81,7 @@ def checked_claim(
         )
     _equal(name, claim, again)
     if told is not None:
-        exact = _with_preserved(attribute, codes, told)
+        exact = with_preserved(attribute, codes, told)
         at_most = rounded_up(exact, records=claim.records, floor=floor_of(attribute, told))
         if claim.one > at_most + _ROUNDING:
             raise UserError(
@@ -109,8 +108,15 @@ def checked_claim(
         ("known", claim.known, again.known),
     ):
         _not_below(name, what, stated, found, chance)
+    if not verified:  # within its chance, a figure may have been lowered
+        claim = claim.model_copy(
+            update={
+                "linked": _at_least(claim.linked, again.linked),
+                "known": _at_least(claim.known, again.known),
+            }
+        )
     notes = []
-    known = _with_preserved(attribute, codes, given)
+    known = with_preserved(attribute, codes, given)
     if claim.one < known - _ROUNDING and not verified:
         # The claim may have been lowered to the codes alone, or may count fewer labels as known.
         notes.append(
@@ -155,7 +161,7 @@ def _claim_of_all(
     least = floor_of(attribute, told or ()) * again.records / claim.records
     _not_less(name, "from one row", claim.one, again.one * again.records / claim.records, _ROUNDING)
     if told is not None:
-        most = (_with_preserved(attribute, codes, told) * again.records + more) / claim.records
+        most = (with_preserved(attribute, codes, told) * again.records + more) / claim.records
         if claim.one > rounded_up(min(most, 1.0), records=claim.records) + _ROUNDING:
             raise UserError(
                 f"the certificate of this release says {100 * claim.one:.2f} % of '{name}' from one"
@@ -228,25 +234,6 @@ def _by_person(
     return table, pairs % classes
 
 
-def floor_of(attribute: Attribute, given: Sequence[Attribute]) -> float:
-    """The best guess for all labelled rows from the preserved labels alone, without the codes."""
-    known = attribute.codes >= 0
-    n = max(int(known.sum()), 1)
-    s = attribute.codes[known]
-    majority = float(np.bincount(s, minlength=1).max() / n)
-    if not given:
-        return majority
-    told = np.column_stack([a.codes[known] for a in given])  # multi-label: several columns
-    table = contingency(combined(told), s)
-    return max(majority, float(table.max(axis=1).sum() / n))
-
-
-def _with_preserved(attribute: Attribute, codes: Codes, given: Sequence[Attribute]) -> float:
-    """The best guess from one row and its preserved labels: sum_ju max_s c_sju / n."""
-    code = Attribute("code", "categorical", tuple(map(str, range(int(codes.max()) + 1))), codes)
-    return floor_of(attribute, [code, *given])
-
-
 def not_below_majority(
     name: str, claim: AttributeClaim, attribute: Attribute, counted: Counted, *, verified: bool
 ) -> list[str]:
@@ -304,6 +291,11 @@ def _not_below(
             )
         within = _ROUNDING if size == ALL_BUT_ONE else chance
         _not_less(name, where, stated[size], rate, within)
+
+
+def _at_least(stated: Mapping[str, float], found: Mapping[str, float]) -> dict[str, float]:
+    """The higher of two figures each."""
+    return {size: max(rate, found.get(size, 0.0)) for size, rate in stated.items()}
 
 
 def _not_less(name: str, where: str, stated: float, found: float, within: float) -> None:

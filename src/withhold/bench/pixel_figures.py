@@ -71,12 +71,14 @@ class Original:
     @property
     def small(self) -> PixelCnn:
         """A ResNet-10."""
-        return PixelCnn(images=self.how.shown, width=self.how.width)
+        how = self.how
+        return PixelCnn(images=how.shown, width=how.width, batch=how.batch, rate=how.rate)
 
     @property
     def deep(self) -> PixelCnn:
         """A ResNet-18."""
-        return PixelCnnDeep(images=self.how.shown, width=self.how.width)
+        how = self.how
+        return PixelCnnDeep(images=how.shown, width=how.width, batch=how.batch, rate=how.rate)
 
     def learned(self, attacker: PixelCnn, images: PixelArray, truth: Attribute) -> PixelPrediction:
         """The attacker after learning from the train and val parts of these images."""

@@ -109,7 +109,7 @@ def _models(
 
 def _model(task: tuple[PixelSet, Attribute, PixelSettings, int, Path]) -> PixelPrediction:
     data, truth, how, seed, saved = task
-    key = row_key([data.dataset().digest(), truth.name, how.shown, how.width, seed])
+    key = row_key([data.dataset().digest(), truth.name, *_training(how), seed])
 
     def make() -> None:
         saved.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +123,11 @@ def _model(task: tuple[PixelSet, Attribute, PixelSettings, int, Path]) -> PixelP
         return PixelCnnDeep(width=how.width).loaded(
             data.images.shape[1], len(truth.classes), dict(arrays)
         )
+
+
+def _training(how: PixelSettings) -> list[float]:
+    """The settings that decide how an attacker is trained."""
+    return [how.shown, how.width, how.batch, how.rate]
 
 
 def _fits(recipe: Recipe) -> Iterator[tuple[RecipeRow, ...]]:

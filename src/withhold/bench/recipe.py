@@ -72,6 +72,8 @@ class PixelSettings(BaseModel):
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     shown: int = Field(40_000, ge=1, description="images that an attacker is shown, about")
     width: int = Field(16, ge=1, description="channels of the attackers' first stage")
+    batch: int = Field(16, ge=2, description="images in a step of an attacker")
+    rate: float = Field(1e-3, gt=0, description="learning rate of the attackers")
 
 
 class Recipe(BaseModel):

@@ -15,6 +15,7 @@ from withhold.cli.options import (
     Column,
     DataOrMedia,
     Delimiter,
+    Engine,
     Exclude,
     Features,
     Group,
@@ -28,6 +29,7 @@ from withhold.cli.options import (
     Seed,
     Suppress,
     Test,
+    Workers,
     choose_progress,
     print_json,
     read_yaml,
@@ -75,6 +77,8 @@ def fit(
     column: Column = None,
     rate: Rate = None,
     allow_outside: AllowOutside = False,
+    engine: Engine = "local",
+    workers: Workers = None,
     seed: Seed = 0,
     key: Annotated[
         Path | None,
@@ -102,6 +106,7 @@ def fit(
     The bundle contains a secret key, in the file key. If it has a certificate, it also contains
     fit-membership.safetensors, which reveals who was in the fit. Keep both files private.
     """
+    from withhold.actions.engine_options import EngineOptions
     from withhold.actions.fit import FitRequest, fit_to
     from withhold.actions.request import Opening
 
@@ -121,6 +126,7 @@ def fit(
         raw=raw,
         key=key,
         new_key=new_key,
+        of_engine=EngineOptions(engine=engine, workers=workers),
         overwrite=overwrite,
         log=tuple(log or ()),
     )

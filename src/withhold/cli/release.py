@@ -112,7 +112,8 @@ def release(
     The bundle, which holds the key, and the list of rows are written elsewhere: keep them private.
     """
     from withhold.actions.engine_options import EngineOptions
-    from withhold.actions.release_given import GivenRequest, release_given
+    from withhold.actions.given_request import GivenRequest
+    from withhold.actions.release_given import release_given
     from withhold.actions.request import DataOptions
     from withhold.release.wishes import Wishes
 

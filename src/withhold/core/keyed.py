@@ -40,6 +40,16 @@ def other_key(key: bytes, purpose: str) -> bytes:
     return hashlib.blake2b(purpose.encode(), key=key, digest_size=32).digest()
 
 
+def secret_seed(key: bytes, seed: int) -> int:
+    """A seed that only the holder of the key can compute.
+
+    What is learned from labels with a known seed works like a hash of them: whoever knows nearly
+    all labels could learn again with every guess of the last ones, and compare.
+    """
+    mixed = hashlib.blake2b(f"seed {seed}".encode(), key=key, digest_size=8)
+    return int.from_bytes(mixed.digest(), "little") >> 1
+
+
 def keyed_normal(key: bytes, x: FloatArray, width: int | None = None) -> FloatArray:
     """Standard normal noise for each record, (n, width), by Box-Muller; width is d by default."""
     d = x.shape[1] if width is None else width

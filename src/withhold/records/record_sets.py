@@ -78,3 +78,23 @@ def person_labels(codes: Rows, people: Rows) -> tuple[Rows, float]:
     _, member = np.unique(people, return_inverse=True)
     label = contingency(member, codes).argmax(axis=1)[member]
     return label, float((label == codes).mean())
+
+
+def is_of_people(codes: Rows, people: Rows) -> bool:
+    """Whether an attribute is one of people, with mistakes, and not one of single records.
+
+    It is if the other records of a person name the label of a record clearly better than guessing:
+    a third of what guessing leaves. People with one record say nothing.
+    """
+    _, member = np.unique(people, return_inverse=True)
+    counts = contingency(member, codes)
+    several = np.flatnonzero((counts.sum(axis=1)[member] > 1) & (codes >= 0))
+    if not len(several):
+        return False
+    own, place = codes[several], np.arange(len(several))
+    others = counts[member[several]].astype(np.int64)
+    others[place, own] -= 1
+    most = others.max(axis=1)
+    right = (others[place, own] == most) / (others == most[:, None]).sum(axis=1)
+    guess = np.bincount(own).max() / len(own)
+    return bool(right.mean() >= guess + (1 - guess) / 3)

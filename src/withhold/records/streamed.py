@@ -7,10 +7,10 @@ fit, for features of any width: its labels, and whole numbers that name its clas
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,8 @@ from withhold.records.tables import RECORD, bare_table, canonical_bytes
 
 MOST = 2**26  # numbers; the features of a file with more are not read into memory
 ROWS = 4096  # of a block
+# An engine: a function of every task, in their order, on its workers.
+Spread = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,10 +34,11 @@ class StreamedDataset(Dataset):
     """n records whose features are read from `source` in every pass; x has no columns.
 
     `table` holds only the columns that were asked for. `rows` reads some records into a Dataset
-    with all columns.
+    with all columns. spread: the engine that works on blocks; None: this process does.
     """
 
     source: Source | None = None
+    spread: Spread | None = None
     _digest: list[str] = field(default_factory=list)
 
     @classmethod

@@ -102,7 +102,8 @@ def _inspect(place: JobPlace, asked: InspectJob, progress: Progress) -> dict[str
 
 
 def _release(place: JobPlace, asked: ReleaseJob, progress: Progress) -> dict[str, Any]:
-    from withhold.actions.release_given import GivenRequest, release_given
+    from withhold.actions.given_request import GivenRequest
+    from withhold.actions.release_given import release_given
     from withhold.release.wishes import Wishes
     from withhold.server.job_results import audit_words, leaving
 

@@ -98,9 +98,7 @@ def test_the_sums_of_each_class_are_the_shares(
         made.plan.reader, shares.log(), torch.zeros(3, codes), None, name="", progress=Recorder()
     )
     assert found.redrawn > 1e-3  # passes have ended early
-    inside, count = all_records._shares_inside(
-        everything.pieces, made.plan.reader, found.potentials
-    )
+    inside, count = everything.inside(made.plan.reader, found.potentials)
     kept = inside * found.keep
     left = kept + (1 - kept.sum(dim=1, keepdim=True)) * found.rest
     np.testing.assert_array_equal(count.numpy(), np.bincount(cell))

@@ -6,34 +6,33 @@ and code. A record keeps whole numbers only: its cell, its code and its person.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from withhold.core.progress import Progress
-from withhold.learn.nets.device import core_count, threads
 from withhold.learn.training import stage_seed
 from withhold.methods.channel import IntArray
 from withhold.methods.features.codebook.learner import FEWEST
 from withhold.methods.features.codebook.reader import Reader
 from withhold.methods.features.exact.exact_balance import ExactBalance, balance_by
+from withhold.methods.features.exact.passes import Block, passed, passed_in_memory
 from withhold.records.attribute import Attribute
 from withhold.records.streamed import StreamedDataset
 
 if TYPE_CHECKING:
     from withhold.methods.features.exact.modifier import ExactModifier
 
-Piece = tuple[Tensor, Tensor, Tensor]  # features (m, d), classes (m,) and cells (m,)
-Pieces = Callable[[], Iterable[Piece]]
-_Piece = TypeVar("_Piece")
-_Made = TypeVar("_Made")
+# The cells that some records are in (m,), how many are in each (m,), and their sums (m, N).
+Sums = tuple[Tensor, Tensor, Tensor]
+# A pass over records, in the order of their blocks.
+Pass = Callable[["ShareSums"], Iterator[Sums]]
 SAMPLE = 2**25  # numbers in the features of the records that codes and network are learned from
 _PIECE = 512  # records whose scores fit into the cache of a core
 _DRAWN = 2048  # records whose probabilities are in memory at once
@@ -56,81 +55,109 @@ class AllRecords:
         reader: Reader,
         log_shares: Tensor,
         start: Tensor,
-        some: Pieces | None,
+        some: tuple[Tensor, Tensor] | None,
         *,
         name: str,
         progress: Progress,
     ) -> ExactBalance:
         """The exact balance of all records: from potentials (C, N) that settle on some of them.
 
-        some: all pieces of a sample; None if `start` is already of all records.
+        some: features and cells of a sample; None if `start` is already of all records.
 
         Potentials of a sample fit its chance, so some passes over all records follow. They end
         early: what is left of the difference is removed exactly, from sums over all records.
         """
         if some is not None:
+            x, cell = (tensor.numpy() for tensor in some)
             first = balance_by(
-                partial(_shares_inside, some, reader), log_shares, start,
-                name=f"{name} on some records", progress=progress,
+                partial(self.inside, reader, over=partial(passed_in_memory, x=x, own=cell)),
+                log_shares, start, name=f"{name} on some records", progress=progress,
                 most=_ON_SOME, close=_CLOSE_ON_SOME,
             )  # fmt: skip
             start = first.potentials
-        inside = partial(_shares_inside, self.pieces, reader)
         return balance_by(
-            inside, log_shares, start, name=name, progress=progress, most=_ON_ALL, close=_CLOSE
-        )
+            partial(self.inside, reader), log_shares, start, name=name, progress=progress,
+            most=_ON_ALL, close=_CLOSE,
+        )  # fmt: skip
+
+    def inside(self, reader: Reader, g: Tensor, over: Pass | None = None) -> tuple[Tensor, Tensor]:
+        """P (C, N) in double precision, and the records of each cell (C,), in one pass.
+
+        over: runs a pass over other records than all.
+        """
+        mass = torch.zeros(g.shape, dtype=torch.float64)
+        count = torch.zeros(len(g), dtype=torch.float64)
+        work = ShareSums(reader, g.float(), torch.from_numpy(self.class_of_cell))
+        for here, records, sums in (over or self._over_all)(work):
+            count[here] += records
+            mass[here] += sums
+        return mass / count.clamp_min(1)[:, None], count
+
+    def _over_all(self, work: ShareSums) -> Iterator[Sums]:
+        for _, found in passed(work, self.dataset, self.cell.__getitem__):
+            yield found
 
     def draw(
         self, made: ExactModifier, labels: Mapping[str, Attribute], progress: Progress
     ) -> IntArray:
         """The code of each record (n,), in one pass. A record's number tells equal ones apart."""
         drawn = np.empty(len(self.dataset), np.int64)
+
+        def own(rows: slice) -> dict[str, Attribute]:
+            return {n: a.rows(np.arange(rows.start, rows.stop)) for n, a in labels.items()}
+
         with progress.stage(f"drawing {len(made.codes):,} codes", len(drawn)) as bar:
-            for rows, x in self.dataset.blocks():
-                for at in range(0, len(x), _DRAWN):
-                    here = slice(rows.start + at, min(rows.start + at + _DRAWN, rows.stop))
-                    own = {n: a.rows(np.arange(here.start, here.stop)) for n, a in labels.items()}
-                    number = np.arange(here.start, here.stop, dtype=np.uint64)[:, None]
-                    drawn[here] = made.draw_with(x[at : at + _DRAWN], own, number)[0]
-                bar.advance(len(x))
+            for rows, found in passed(DrawnCodes(made), self.dataset, own):
+                drawn[rows] = found
+                bar.advance(len(found))
         return drawn
 
-    def pieces(self) -> Iterator[Piece]:
-        """Features, classes and cells of all records, in one pass."""
-        class_of = torch.from_numpy(self.class_of_cell)
-        for rows, x in self.dataset.blocks():
-            cell = torch.from_numpy(self.cell[rows])
-            yield from pieces_of(torch.from_numpy(x), class_of[cell], cell)
 
+@dataclass(frozen=True, eq=False)
+class ShareSums:
+    """Sums of V(j | i) = softmax_j(a_ij + g_cj) over the records of a block, by cell and code.
 
-def pieces_of(x: Tensor, s: Tensor, cell: Tensor) -> Iterator[Piece]:
-    """Features (n, d), classes (n,) and cells (n,) of records in memory."""
-    yield from zip(x.split(_PIECE), s.split(_PIECE), cell.split(_PIECE), strict=True)
+    potentials g (C, N); class_of_cell (C,).
+    """
 
+    reader: Reader
+    potentials: Tensor
+    class_of_cell: Tensor
 
-@torch.no_grad()
-def _shares_inside(pieces: Pieces, reader: Reader, g: Tensor) -> tuple[Tensor, Tensor]:
-    """P (C, N) in double precision, and the records of each cell (C,), in one pass."""
-    mass = torch.zeros(g.shape, dtype=torch.float64)
-    count = torch.zeros(len(g), dtype=torch.float64)
-    single = g.float()
-
-    def work(piece: Piece) -> tuple[Tensor, Tensor, Tensor]:
-        with torch.inference_mode():
-            x, s, cell = piece
-            v = torch.softmax(reader.scores(x, s) + single[cell], dim=1).double()
-            records = torch.bincount(cell, minlength=len(g))
-            here, member = cell.unique(return_inverse=True)
+    @torch.inference_mode()
+    def __call__(self, block: Block[IntArray]) -> Sums:
+        """The cells that occur in a block, the records of each, and their sums."""
+        x, cell = torch.from_numpy(block.x), torch.from_numpy(block.own)
+        here, member, records = cell.unique(return_inverse=True, return_counts=True)
+        sums = torch.zeros(len(here), len(self.reader), dtype=torch.float64)
+        for at in range(0, len(x), _PIECE):
+            own, place = cell[at : at + _PIECE], member[at : at + _PIECE]
+            scores = self.reader.scores(x[at : at + _PIECE], self.class_of_cell[own])
+            v = torch.softmax(scores + self.potentials[own], dim=1).double()
             if len(here) > _FEW:
-                return records, cell, v
-            one = torch.zeros(len(here), len(cell), dtype=torch.float64)
-            one[member, torch.arange(len(cell))] = 1
-            return records, here, one @ v
+                sums.index_add_(0, place, v)
+            else:
+                one = torch.zeros(len(here), len(own), dtype=torch.float64)
+                one[place, torch.arange(len(own))] = 1
+                sums += one @ v
+        return here, records, sums
 
-    for records, at, sums in _each(work, pieces()):
-        count += records
-        mass.index_add_(0, at, sums)
-    return mass / count.clamp_min(1)[:, None], count
+
+@dataclass(frozen=True, eq=False)
+class DrawnCodes:
+    """The code of each record of a block, by its features, labels and number."""
+
+    made: ExactModifier
+
+    def __call__(self, block: Block[dict[str, Attribute]]) -> npt.NDArray[np.int32]:
+        """The codes (m,) as small numbers."""
+        drawn = np.empty(len(block.x), np.int32)
+        for at in range(0, len(drawn), _DRAWN):
+            here = np.arange(at, min(at + _DRAWN, len(drawn)))
+            own = {n: a.rows(here) for n, a in block.own.items()}
+            number = (block.start + here).astype(np.uint64)[:, None]
+            drawn[here] = self.made.draw_with(block.x[here], own, number)[0]
+        return drawn
 
 
 def sample_rows(cell: IntArray, most: int, seed: int) -> IntArray:
@@ -145,15 +172,3 @@ def sample_rows(cell: IntArray, most: int, seed: int) -> IntArray:
     starts = np.searchsorted(cell[more], cell[more])
     few = more[np.arange(len(more)) - starts < FEWEST]
     return np.union1d(some, few)
-
-
-def _each(work: Callable[[_Piece], _Made], pieces: Iterable[_Piece]) -> Iterator[_Made]:
-    """work(piece) of all pieces in order, a few at a time on all cores."""
-    waiting: deque[Future[_Made]] = deque()
-    with threads(1), ThreadPoolExecutor(core_count()) as pool:
-        for piece in pieces:
-            waiting.append(pool.submit(work, piece))
-            if len(waiting) > 4 * core_count():
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()

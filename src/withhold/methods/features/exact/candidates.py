@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from math import log2, sqrt
 
 import numpy as np
@@ -25,7 +24,7 @@ from withhold.methods.features.codebook.self_label import (
     start_networks,
 )
 from withhold.methods.features.codebook.transport import settle, shares
-from withhold.methods.features.exact.all_records import AllRecords, pieces_of
+from withhold.methods.features.exact.all_records import AllRecords
 from withhold.methods.features.exact.config import ExactConfig
 from withhold.methods.features.exact.exact_balance import ExactBalance, exact_balance
 from withhold.methods.features.exact.nearest_codes import nearest_codes
@@ -97,9 +96,8 @@ class ExactCandidate:
                 start = self.start[first][:, kept]
             name = f"balancing {len(reader):,} codes"
             if everything is not None:
-                some = partial(pieces_of, task.x, task.s, cell)
                 return everything.balanced(
-                    reader, log_shares, start, None if before is not None else some,
+                    reader, log_shares, start, (task.x, cell) if before is None else None,
                     name=name, progress=self.progress,
                 )  # fmt: skip
             return exact_balance(blocks, log_shares, start, name=name, progress=self.progress)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from withhold.core.errors import UserError
+from withhold.core.keyed import secret_seed
 from withhold.core.progress import Progress
 from withhold.learn.journal import Journal
 from withhold.learn.training import tensor_digest
@@ -61,7 +62,8 @@ class ExactMethod:
     ) -> ExactModifier:
         """Learn codes on all records, and balance the classes of all of them."""
         cases = _Cases(dataset, roles, config, progress, key=journal.key)
-        task = cases.task(config, seed, progress, journal)
+        # The codes leave with the release, so they are learned with a seed that nobody knows.
+        task = cases.task(config, secret_seed(journal.key, seed), progress, journal)
         choice = Choice(
             task, config, dataset.encoder, cases.cell_of_task, torch.from_numpy(cases.value_of_cell)
         )
