@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from withhold.bench import Recipe, clip_releases, run_recipe
-from withhold.bench.clip_figures import by_video, guessing, reading
+from withhold.audit.attackers.pixel_cnn import PixelCnn
+from withhold.bench import Recipe, clip_figures, clip_releases, run_recipe
+from withhold.bench.clip_figures import by_video, guessing, learn, reading
 from withhold.bench.clip_readers import target_model
 from withhold.bench.clip_releases import ClipCase
-from withhold.bench.clip_set import ClipSet, ClipTarget, planes
+from withhold.bench.clip_set import ClipSet, ClipTarget, PixelArray, planes
 from withhold.bench.clip_settings import ClipSettings
 from withhold.core.errors import UserError
 from withhold.core.progress import Silent
@@ -147,6 +149,42 @@ def test_several_attributes_are_one_task_of_binary_labels(figures: ClipSet) -> N
     assert figures.truth("hat", ["hat"]).kind == "categorical"
 
 
+def test_groups_read_together_share_one_truth_and_have_their_own_labels(tmp_path: Path) -> None:
+    groups = {"one": ("hat", "skin"), "two": ("sleeves", "build")}
+    case = ClipCase.of(recipe(attack=groups, together=True), tmp_path, Silent())
+    apart = ClipCase.of(recipe(attack=groups), tmp_path, Silent())
+    one, two = (case.targets[g] for g in groups)
+    assert one.truth is two.truth
+    for group, target in (("one", one), ("two", two)):
+        alone = apart.targets[group]
+        assert target.own.classes == alone.own.classes
+        assert np.array_equal(target.own.codes, alone.own.codes)
+        assert guessing(target) == guessing(alone)
+    scores = np.arange(7, dtype=np.float32)[None]  # hat, 4 skins, sleeves, build
+    assert one.scores(scores).tolist() == [[0, 1, 2, 3, 4]]
+    assert two.scores(scores).tolist() == [[5, 6]]
+
+
+@pytest.mark.slow
+def test_groups_read_together_are_learned_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[str] = []
+
+    def counted(model: PixelCnn, clips: PixelArray, target: ClipTarget, seed: int) -> Any:
+        learned.append(target.truth.name)
+        return learn(model, clips, target, seed)
+
+    for module in (clip_releases, clip_figures):
+        monkeypatch.setattr(module, "learn", counted)
+    groups = {"one": ("hat", "skin"), "two": ("sleeves", "build")}
+    one = recipe(attack=groups, together=True)
+    one = one.model_copy(update={"rows": one.rows[:2]})
+    blurred = run_recipe(one, tmp_path, progress=Silent()).rows[1].seeds[0]
+    assert sorted(learned) == ["action"] * 2 + ["private"] * 5  # of originals 1 + 2, blurred 1 + 3
+    assert set(blurred.attack) == {"one", "two"}
+
+
 def test_sub_clips_are_averaged_and_their_order_of_frames_counts(figures: ClipSet) -> None:
     how = ClipSettings(action="action", height=32, width=32, kept=8, frames=4, windows=10)
     model = target_model("r3d18:0.25", how)
@@ -159,6 +197,16 @@ def test_sub_clips_are_averaged_and_their_order_of_frames_counts(figures: ClipSe
         turned = network(torch.from_numpy(x[:, ::-1].copy()))
     assert torch.allclose(whole, each.mean(dim=0), atol=1e-5)
     assert not torch.allclose(whole, turned, atol=1e-3)
+
+
+def test_the_best_epoch_is_chosen_by_a_part_of_each_clip() -> None:
+    how = ClipSettings(action="action", height=8, width=8, kept=16, frames=4, step=2)
+    clips = np.arange(16)[None, :, None, None, None] * np.ones((2, 1, 3, 8, 8))
+    frames = target_model("resnet18:0.125", how).judged(clips)
+    assert frames[:, :, 0, 0, 0].tolist() == [[4, 12]] * 2
+    middle = target_model("r3d18:0.25", how).judged(clips)
+    assert middle[:, :, 0, 0, 0].tolist() == [[4, 5, 6, 7, 8, 9, 10]] * 2
+    assert target_model("resnet18:0.125", how).judged(clips[:, :1]).shape[1] == 1
 
 
 def test_records_of_one_video_are_averaged() -> None:
@@ -180,7 +228,7 @@ def test_a_planted_leak_is_read_by_every_architecture() -> None:
     parts = np.array(["train", "train", "train", "val", "test"])[np.arange(80) // 2 % 5]
     target = ClipTarget("clips", Attribute("a", "categorical", ("x", "y"), label), parts, None)
     how = ClipSettings(height=16, width=16, kept=4, frames=4, frames_shown=2_500, clips_shown=600)
-    from withhold.bench.clip_figures import learn, read
+    from withhold.bench.clip_figures import read
 
     for name in ("resnet18:0.125", "mobilenet-v1:0.25", "inception-v1:0.25", "r3d18:0.25"):
         model = learn(target_model(name, how), clips, target, 0)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
+from withhold.bench.bare_convolutions import BareConvolutions
 from withhold.bench.clip_speed import UPDATES, measure_clip_speed
 from withhold.core.progress import Silent
 
@@ -23,3 +26,30 @@ def test_all_updates_are_timed_against_adversarial(tmp_path: Path) -> None:
     assert all(t.step > t.anonymiser > 0 for t in result.timed)
     assert len(result.cells()[1]) == 4
     assert (tmp_path / "speed.json").exists()
+    first, meta, *others = result.timed
+    assert first.bare is not None
+    assert 0 < first.bare < first.step
+    assert first.peak is not None
+    assert first.peak > 1e7
+    assert meta.peak is not None
+    assert [t.peak for t in others] == [None, None]
+
+
+def test_bare_convolutions_are_those_of_the_step() -> None:
+    maker, one, two = (nn.Conv2d(3, 3, 3, padding=1) for _ in range(3))
+    bare, x = BareConvolutions(), torch.rand(2, 3, 8, 8)
+    with bare.recorded(maker, (one, two)):
+        made = maker(x)
+        read, _ = one(made).square().mean(), two(made)
+        torch.autograd.grad(read, [*maker.parameters()])
+    with bare.recorded(one):
+        one(made.detach()).mean().backward()
+    asked = [[(c.layer, c.data, c.weight, c.passed_back) for c in calls] for calls in bare.parts]
+    assert asked == [
+        [(maker, False, True, True), (one, True, False, True), (two, True, False, False)],
+        [(one, False, True, True)],
+    ]
+    call = bare.parts[0][1]
+    plain = nn.functional.conv2d(made.detach(), one.weight.detach(), padding=1)
+    assert torch.equal(call.forward(), plain)
+    bare.run()

@@ -83,7 +83,8 @@ def _readings(
             truth.rows(val),
             seed=seed,
         )
-        scores, said = fitted.logits(views.see(attacker.view, read.x[test])), truth.rows(test)
+        found = fitted.logits(views.see(attacker.view, read.x[test]))
+        scores, said = target.scores(found), target.own.rows(test)
         if target.video is not None:
             scores, said = by_video(scores, said, target.video[test])
         out[attacker.name] = reading(scores, said)

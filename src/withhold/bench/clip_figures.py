@@ -16,11 +16,9 @@ import numpy.typing as npt
 from withhold.audit.attackers.pixel_cnn import PixelCnn, PixelPrediction
 from withhold.audit.metrics import score
 from withhold.bench.clip_readers import target_model
-from withhold.bench.clip_set import ClipTarget, PixelArray, planes
+from withhold.bench.clip_set import ClipTarget, FloatArray, PixelArray, planes
 from withhold.bench.clip_settings import ClipSettings
 from withhold.records.attribute import Attribute
-
-FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def learn(model: PixelCnn, clips: PixelArray, target: ClipTarget, seed: int) -> 
 def read(model: PixelPrediction, clips: PixelArray, target: ClipTarget) -> ModelReading:
     """What the model says of the test part; records of one video are averaged."""
     rows = target.rows("test")
-    scores, truth = model.logits(planes(clips[rows])), target.truth.rows(rows)
+    scores, truth = target.scores(model.logits(planes(clips[rows]))), target.own.rows(rows)
     if target.video is not None:
         scores, truth = by_video(scores, truth, target.video[rows])
     return reading(scores, truth)
@@ -108,7 +106,7 @@ def by_video(
 
 def guessing(target: ClipTarget) -> float:
     """What a model that sees nothing reaches: the majority, or for cMAP the mean prevalence."""
-    test = target.truth.rows(target.rows("test"))
+    test = target.own.rows(target.rows("test"))
     if not test.multilabel:
         return test.majority
     known = test.codes >= 0
@@ -129,8 +127,8 @@ def figures(
 ) -> ClipFigures:
     """Measure a release. `released` has the clips of each set; `raw` models of the originals.
 
-    The first target is the action; the others are groups of private attributes. The first privacy
-    model also starts from the model of the originals.
+    The first target is the action; the others are groups of private attributes. The first `warm`
+    privacy models also start from the model of the originals.
     """
     action, *groups = targets
     fixed = {
@@ -138,18 +136,20 @@ def figures(
         for name, of in raw.items()
     }
     fresh: dict[str, dict[str, ModelReading]] = {}
+    learned: dict[tuple[str, str], PixelPrediction] = {}  # by what was learned, then by model
     for name, target in targets.items():
         if how.ignorant and name != action:
             continue
         clips, found = released[target.of], {}
         for m in how.action_models if name == action else how.attackers:
-            model = target_model(m, how)
-            found[m] = read(learn(model, clips, target, seed), clips, target)
-            if name != action and m == how.attackers[0]:
-                warm = model.warm(raw[name][m].state())
-                found[f"{m} from the raw model"] = read(
-                    learn(warm, clips, target, seed), clips, target
-                )
+            models: dict[str, PixelCnn] = {m: target_model(m, how)}
+            if name != action and m in how.attackers[: how.warm]:
+                models[f"{m} from the raw model"] = models[m].warm(raw[name][m].state())
+            for label, model in models.items():
+                key = (target.truth.name, label)
+                if key not in learned:
+                    learned[key] = learn(model, clips, target, seed)
+                found[label] = read(learned[key], clips, target)
         fresh[name] = found
     return ClipFigures(
         action=fresh.get(action, {}),

@@ -7,8 +7,10 @@ features of the same clips by the recipe's extractor, and is read by attackers o
 from __future__ import annotations
 
 import io
+import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -71,12 +73,9 @@ class ClipCase:
             theirs = None if theirs is None else theirs.with_classes(how.novel, seen=False)
         sets = {OURS: ours} | ({} if theirs is None else {PRIVATE: theirs})
         where = OURS if theirs is None else PRIVATE
-        wanted: dict[str, tuple[str, tuple[str, ...]]] = {how.action: (OURS, (how.action,))}
-        wanted |= {g: (where, names) for g, names in attacked(recipe).items()}
-        targets = {
-            name: ClipTarget.made(of, sets[of], sets[of].truth(name, names), how.video)
-            for name, (of, names) in wanted.items()
-        }
+        truth = ours.truth(how.action, (how.action,))
+        targets = {how.action: ClipTarget.made(OURS, ours, truth, how.video)}
+        targets |= _private_targets(where, sets[where], attacked(recipe), how)
         for name, target in targets.items():
             for part in ("train", "test"):
                 if not len(target.rows(part)):
@@ -86,6 +85,24 @@ class ClipCase:
     def digest(self) -> str:
         """A hash of all clips and labels."""
         return row_key([s.dataset().digest() for s in (self.fit, *self.sets.values())])
+
+
+def _private_targets(
+    where: str, clips: ClipSet, groups: Mapping[str, tuple[str, ...]], how: ClipSettings
+) -> dict[str, ClipTarget]:
+    """A target for each group of private attributes; `together`: with one truth for all."""
+    if not how.together:
+        return {
+            group: ClipTarget.made(where, clips, clips.truth(group, names), how.video)
+            for group, names in groups.items()
+        }
+    truth = clips.binary_labels("private", [name for names in groups.values() for name in names])
+    targets, first = {}, 0
+    for group, names in groups.items():
+        last = first + len(clips.binary_labels(group, names).classes)
+        targets[group] = ClipTarget.made(where, clips, truth, how.video, slice(first, last))
+        first = last
+    return targets
 
 
 def attacked(recipe: Recipe) -> dict[str, tuple[str, ...]]:
@@ -120,7 +137,7 @@ def run_clips(recipe: Recipe, output: Path, *, progress: Progress) -> ClipResult
         for row in recipe.rows
     )
     guess = {name: guessing(target) for name, target in case.targets.items()}
-    labels = {n: len(t.truth.classes) if t.truth.multilabel else 0 for n, t in case.targets.items()}
+    labels = {n: len(t.own.classes) if t.own.multilabel else 0 for n, t in case.targets.items()}
     result = ClipResult(recipe, rows, guess, labels)
     write_bytes(output / result.figure, draw_clip_tradeoff(result).encode())
     test = case.targets[how.action].rows("test")
@@ -141,10 +158,13 @@ def _read(
 
 
 def _models(case: ClipCase, how: ClipSettings) -> list[tuple[str, str]]:
-    """Every target with every network that learns it."""
+    """What is learned, as a target that has it, with every network that learns it."""
+    different: dict[str, str] = {}
+    for name, target in case.targets.items():
+        different.setdefault(target.truth.name, name)
     return [
         (name, model)
-        for name in case.targets
+        for name in different.values()
         for model in (how.action_models if name == how.action else how.attackers)
     ]
 
@@ -170,8 +190,10 @@ def _raw_models(
     with progress.stage("models of the originals", work(tasks)) as stage:
         found = dict(run_all(_raw_model, tasks, workers=None, stage=stage))
     for i, model in sorted(found.items()):  # in the order of the recipe, whichever finished first
-        _, name, m, _, seed, _, _ = tasks[i][1]
-        out[seed][name][m] = model
+        _, learned, m, _, seed, _, _ = tasks[i][1]
+        for name, target in case.targets.items():
+            if target.truth.name == case.targets[learned].truth.name:
+                out[seed][name][m] = model
     return out
 
 
@@ -179,9 +201,10 @@ def _raw_model(task: tuple[ClipCase, str, str, ClipSettings, int, str, Path]) ->
     case, name, model, how, seed, digest, output = task
     target, reader = case.targets[name], target_model(model, how)
     clips = case.sets[target.of].clips
-    saved = folder_of(output, seed) / f"{row_folder(Path(), f'{name} {model}').name}.npz"
-    effort = how.model_dump(mode="json", exclude={"seeds", "ignorant", "attackers"})
-    key = row_key([digest, name, model, effort, seed])
+    learned = target.truth.name
+    saved = folder_of(output, seed) / f"{row_folder(Path(), f'{learned} {model}').name}.npz"
+    effort = how.model_dump(mode="json", exclude={"seeds", "ignorant", "attackers", "warm"})
+    key = row_key([digest, learned, model, effort, seed])
 
     def make() -> None:
         saved.parent.mkdir(parents=True, exist_ok=True)
@@ -228,7 +251,11 @@ def _measured(task: _Task) -> ClipFigures:
             draw_attention(
                 folder,
                 some_frames(before, test),
-                {name: of for name, of in raw.items() if name != recipe.clips.action},
+                {
+                    case.targets[name].truth.name: of
+                    for name, of in raw.items()
+                    if name != recipe.clips.action
+                },
                 data=case.fit.dataset(),
                 roles=roles,
                 config=config,
@@ -254,6 +281,7 @@ def _fitted(
 ) -> tuple[Any, float]:
     """The frozen modifier of a row, and the seconds of its fit. A killed fit resumes."""
     started = time.perf_counter()
+    _share_phases(folder)
     bundle = fit_bundle(
         case.fit.dataset(),
         roles,
@@ -265,6 +293,17 @@ def _fitted(
         journal=Journal(folder / "fit"),
     )
     return bundle.modifier, time.perf_counter() - started
+
+
+def _share_phases(folder: Path) -> None:
+    """Link the checkpoints of other rows of the same seed.
+
+    A fit finds a phase by its fingerprint, so methods that begin alike train it once.
+    """
+    (folder / "fit").mkdir(parents=True, exist_ok=True)
+    for saved in folder.parent.glob("*/fit/*.safetensors"):
+        with suppress(FileExistsError):
+            os.link(saved, folder / "fit" / saved.name)
 
 
 def _released(modifier: Any, clips: PixelArray) -> PixelArray:

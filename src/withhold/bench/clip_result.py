@@ -114,8 +114,8 @@ class ClipResult(RecipeResult):
             " mean of its sub-clips. Fresh models learn from the released training part; no model"
             " of the fit is used. Private attributes: the worst case over all architectures."
             f" ignorant: models of the originals.{cmap} distortion: mean squared error, pixels 0 to"
-            f" 1. Rows on features are read by attackers of features, and their best"
-            f" figure is shown.{self.source}"
+            " 1. fit s: without phases that another row had trained already. Rows on features are"
+            f" read by attackers of features, and their best figure is shown.{self.source}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from withhold.records.dataset import Dataset
 from withhold.records.readers import open_media
 
 PixelArray = npt.NDArray[np.uint8]
+FloatArray = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
 
 
@@ -82,14 +83,18 @@ class ClipSet:
         return ClipSet(np.concatenate([self.clips, other.clips]), joined)
 
     def truth(self, name: str, attributes: Sequence[str]) -> Attribute:
-        """One attribute, or several as binary labels of one multi-label attribute.
+        """One attribute, or several as binary labels of one multi-label attribute."""
+        if len(attributes) == 1:
+            return replace(self.dataset().attribute(attributes[0]), name=name)
+        return self.binary_labels(name, attributes)
+
+    def binary_labels(self, name: str, attributes: Sequence[str]) -> Attribute:
+        """Attributes as binary labels of one multi-label attribute.
 
         A binary attribute gives one label, its last class; another gives one for each class.
         """
         data = self.dataset()
         found = [data.attribute(n) for n in attributes]
-        if len(found) == 1:
-            return replace(found[0], name=name)
         labels, codes = [], []
         for one in found:
             columns = range(len(one.classes)) if one.multilabel else _shown(one)
@@ -108,22 +113,43 @@ def _shown(attribute: Attribute) -> range:
 
 @dataclass(frozen=True, eq=False)
 class ClipTarget:
-    """What fresh models learn: an attribute of some clips. `of` names the set they are in."""
+    """What fresh models learn: an attribute of some clips. `of` names the set they are in.
+
+    Several targets may have one `truth`, so that one model learns it for all of them; each target
+    then has its own `labels` of that multi-label attribute. None: all.
+    """
 
     of: str
     truth: Attribute
     parts: npt.NDArray[np.str_]
     video: npt.NDArray[np.int64] | None
+    labels: slice | None = None
 
     @classmethod
-    def made(cls, of: str, clips: ClipSet, truth: Attribute, video: str) -> ClipTarget:
+    def made(
+        cls, of: str, clips: ClipSet, truth: Attribute, video: str, labels: slice | None = None
+    ) -> ClipTarget:
         """From the labels of a set."""
         parts = np.asarray(clips.labels["split"].to_pylist())
         groups = None
         if video and video in clips.labels.column_names:
             names = np.array([str(v) for v in clips.labels[video].to_pylist()])
             groups = np.unique(names, return_inverse=True)[1].astype(np.int64)
-        return cls(of, truth, parts, groups)
+        return cls(of, truth, parts, groups, labels)
+
+    @property
+    def own(self) -> Attribute:
+        """What is measured: the labels of this target."""
+        if self.labels is None:
+            return self.truth
+        truth = self.truth
+        return Attribute(
+            truth.name, truth.kind, truth.classes[self.labels], truth.codes[:, self.labels]
+        )
+
+    def scores(self, scores: FloatArray) -> FloatArray:
+        """The scores (n, labels) of this target, of all that a model gives."""
+        return scores if self.labels is None else scores[:, self.labels]
 
     def rows(self, part: str) -> Rows:
         """The rows of a part that have a label."""

@@ -26,6 +26,9 @@ class ClipSettings(BaseModel):
         description="private attributes that are read, by the name of their group; several are one"
         " multi-label task (cMAP); unset: what the recipe suppresses",
     )
+    together: bool = Field(
+        False, description="a privacy model reads the labels of all groups, not of one"
+    )
     novel: dict[str, tuple[str, ...]] = Field(
         default_factory=dict,
         description="classes that the fit does not see, by attribute; targets learn only these",
@@ -51,6 +54,9 @@ class ClipSettings(BaseModel):
     )
     attackers: tuple[str, ...] = Field(
         _ATTACKERS, min_length=1, description="fresh privacy models, of frames or of clips"
+    )
+    warm: int = Field(
+        1, ge=0, description="how many attackers, from the first, also start from the raw model"
     )
     pretrained: dict[str, str] = Field(
         default_factory=dict,

@@ -1,19 +1,24 @@
 """`withhold bench clip-speed`: a training step of `meta` against one of `adversarial`.
 
 A step is one update of the anonymiser and one of each opponent. The methods take turns within one
-run, on the same random clips; `meta` alternates between its two kinds of sets.
+run, on the same random clips, and so do the bare convolutions of a step of `adversarial`; `meta`
+alternates between its two kinds of sets. Memory is the peak of a fresh process that does two steps.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from withhold.bench.bare_convolutions import BareConvolutions
+from withhold.bench.process_memory import figure_of
 from withhold.bench.result_table import BenchResult, Cells
 from withhold.core.progress import Progress
 from withhold.learn.nets.device import core_count, threads
@@ -44,6 +49,8 @@ class TimedUpdate:
     anonymiser: float
     step_ratio: float  # over `adversarial`
     anonymiser_ratio: float
+    bare: float | None  # the convolutions of a step of `adversarial`
+    peak: float | None  # bytes
 
 
 @dataclass(frozen=True)
@@ -54,12 +61,15 @@ class ClipSpeed(BenchResult):
     title, command, file = "A training step of meta", "clip-speed", "speed.json"
     legend = (
         "step: the anonymiser and all opponents, one batch. ratio: over adversarial in the same"
-        " run. Aim: at most 2.2 for the exact second-order step."
+        " run; aim: at most 2.2 for the exact second-order step. bare: the convolutions of this"
+        " step alone, forward and backward, in the same run; aim of the step over them: at most"
+        " 1.3. peak: memory of a fresh process that takes two steps; aim: under 8 GiB."
     )
 
     def cells(self) -> Cells:
         """A line for each case and update."""
         header = ["frames", "update", "step, ms", "ratio", "anonymiser, ms", "ratio"]
+        header += ["bare, ms", "over bare", "peak, MB"]
         return header, [
             [
                 t.frames,
@@ -68,6 +78,9 @@ class ClipSpeed(BenchResult):
                 f"{t.step_ratio:.2f}",
                 f"{1e3 * t.anonymiser:.0f}",
                 f"{t.anonymiser_ratio:.2f}",
+                "–" if t.bare is None else f"{1e3 * t.bare:.0f}",
+                "–" if t.bare is None else f"{t.step / t.bare:.2f}",
+                "–" if t.peak is None else f"{t.peak / 1e6:.0f}",
             ]
             for t in self.timed
         ]
@@ -90,30 +103,65 @@ def measure_clip_speed(
 
 
 def _timed(config: MetaConfig, turns: int) -> list[TimedUpdate]:
-    data = random_clips(config)
-    players = ClipPlayers.start(data, config, 0, torch.device("cpu"))
-    players.start_optimisers(config)
-    updates = {"adversarial": whole_step(players, data, config)}
-    for name, changes in UPDATES.items():
-        changed = config.model_copy(update=changes)
-        draw = torch.Generator().manual_seed(0)
-        updates[name] = EpochSets.draw(players, data, changed, draw).step
+    data, players = _started(config)
+    updates = {name: _update(name, players, data, config) for name in ("adversarial", *UPDATES)}
+    bare = bare_step(players, updates["adversarial"], config)
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in updates}
+    alone: list[float] = []
     for turn in range(turns + 1):
         for name, update in updates.items():
             found = _seconds(players, update, config)
             if turn:  # the first one warms up
                 taken[name].append(found)
+        took = _seconds_of(bare.run)
+        alone += [took] if turn else []
     medians = {
         name: [statistics.median(column) for column in zip(*found, strict=True)]
         for name, found in taken.items()
     }
     shown = f"{config.batch} x {config.frames} x {config.height} x {config.width}"
-    step, alone = medians["adversarial"]
+    whole, first = medians["adversarial"]
     return [
-        TimedUpdate(shown, name, m[0], m[1], m[0] / step, m[1] / alone)
-        for name, m in medians.items()
+        TimedUpdate(
+            shown,
+            name,
+            *(step, anonymiser, step / whole, anonymiser / first),
+            bare=statistics.median(alone) if name == "adversarial" else None,
+            peak=peak_memory(config, name) if name in ("adversarial", "meta") else None,
+        )
+        for name, (step, anonymiser) in medians.items()
     ]
+
+
+def _started(config: MetaConfig) -> tuple[LabelledClips, ClipPlayers]:
+    data = random_clips(config)
+    players = ClipPlayers.start(data, config, 0, torch.device("cpu"))
+    players.start_optimisers(config)
+    players.train()
+    return data, players
+
+
+def _update(
+    name: str, players: ClipPlayers, data: LabelledClips, config: MetaConfig
+) -> AnonymiserStep:
+    """How the anonymiser is updated."""
+    if name == "adversarial":
+        return whole_step(players, data, config)
+    changed = config.model_copy(update=UPDATES[name])
+    return EpochSets.draw(players, data, changed, torch.Generator().manual_seed(0)).step
+
+
+def bare_step(players: ClipPlayers, update: AnonymiserStep, config: MetaConfig) -> BareConvolutions:
+    """The convolutions of a step: the anonymiser, the action model and each privacy model."""
+    bare, rows = BareConvolutions(), torch.arange(config.batch)
+    with bare.recorded(players.anonymiser, (players.action, *players.privacy)):
+        seen, _ = update(1, rows, torch.Generator().manual_seed(0))
+    with bare.recorded(players.action):
+        action_step(players, seen)
+    for model, network in enumerate(players.privacy):
+        with bare.recorded(network):
+            privacy_step(players, model, seen)
+    return bare
 
 
 def _seconds(
@@ -133,6 +181,30 @@ def _seconds(
             privacy_step(players, model, seen)
         whole += time.perf_counter() - started
     return whole / 2, alone / 2
+
+
+def _seconds_of(step: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    step()
+    return time.perf_counter() - started
+
+
+def peak_memory(config: MetaConfig, name: str) -> float:
+    """Bytes of a fresh process that takes two steps."""
+    code = """
+import json, sys
+from withhold.bench.clip_speed import take_steps
+take_steps(json.loads(sys.argv[1]), sys.argv[2])
+print(peak())
+"""
+    return figure_of(code, json.dumps(config.model_dump(mode="json")), name)
+
+
+def take_steps(settings: dict[str, Any], name: str) -> None:
+    """Two steps with this update of the anonymiser, for `peak_memory`."""
+    config = MetaConfig(**settings)
+    data, players = _started(config)
+    _seconds(players, _update(name, players, data, config), config)
 
 
 def random_clips(config: MetaConfig) -> LabelledClips:

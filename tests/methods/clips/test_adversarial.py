@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from itertools import count
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,8 +13,9 @@ import torch.nn.functional as F
 from methods.clips.tiny_players import players, seen, task
 from methods.clips.toy_clips import SMALL, clips, fitted
 from support import Recorder, key_of
+from withhold.actions.fit import fit_bundle
 from withhold.core.errors import UserError
-from withhold.methods import read_config
+from withhold.methods import Journal, read_config
 from withhold.methods.clips.adversarial.config import AdversarialConfig
 from withhold.methods.clips.adversarial.step import (
     SeenClips,
@@ -27,6 +29,7 @@ from withhold.methods.clips.adversarial.step import (
 )
 from withhold.methods.clips.clip_watch import ClipWatch
 from withhold.records.dataset import Dataset
+from withhold.records.roles import Roles
 
 CONFIG = AdversarialConfig(gamma=2.0, frames=4)
 
@@ -198,3 +201,20 @@ def test_the_losses_of_every_epoch_are_in_the_bundle() -> None:
     last = bundle.history[-1]
     assert {"action", "suppress", "privacy_read", "action_val", "privacy_updates"} <= set(last)
     assert last["privacy_updates"] <= SMALL["most_updates"]
+
+
+def test_fits_that_begin_alike_train_their_first_phases_once(tmp_path: Path) -> None:
+    def saved(**config: object) -> dict[str, int]:
+        fit_bundle(
+            clips(), Roles.of("secret", "useful"), method="adversarial", config=SMALL | config,
+            key=key_of(0), journal=Journal(tmp_path),
+        )  # fmt: skip
+        return {f.name: f.stat().st_mtime_ns for f in tmp_path.glob("*.safetensors")}
+
+    one, two = saved(), saved(gamma=3.0)
+    assert {name: two[name] for name in one} == one
+    assert [name.split("-")[0] for name in set(two) - set(one)] == ["adversarial"]
+    three = saved(privacy_rate=2e-3)
+    assert sorted(name.split("-")[0] for name in set(three) - set(two)) == [
+        "adversarial", "privacy_models"
+    ]  # fmt: skip

@@ -19,6 +19,18 @@ from withhold.methods.clips.labelled_clips import LabelledClips, pixels
 from withhold.methods.clips.networks import adam, anonymise, clip_scores
 
 _RATE = 1e-3  # of the reconstruction: the paper's base rate
+# The settings that decide a phase: fits that differ in others only can use the same checkpoint.
+RETURN = (
+    "height",
+    "width",
+    "frames",
+    "step",
+    "unet_width",
+    "unet_depth",
+    "batch",
+    "reconstruction_epochs",
+)
+ACTIONS = (*RETURN, "action_model", "action_rate", "action_epochs")
 
 
 def learn_to_return(
@@ -30,7 +42,9 @@ def learn_to_return(
     device = next(anonymiser.parameters()).device
     optimiser = adam(anonymiser, _RATE)
     schedule = Schedule.of(len(data.train), config.batch, config.reconstruction_epochs, steps=150)
-    stage = context.stage("reconstruction", config=config.model_dump(mode="json"))
+    stage = context.stage(
+        "reconstruction", config=config.model_dump(mode="json", include={*RETURN})
+    )
     stage.resume(anonymiser=anonymiser, adam=optimiser)
     with (
         threads(threads_for(1e9)),
@@ -59,7 +73,7 @@ def learn_actions(
     device = next(action.parameters()).device
     optimiser = adam(action, config.action_rate)
     schedule = Schedule.of(len(data.train), config.batch, config.action_epochs, steps=300)
-    stage = context.stage("action model", config=config.model_dump(mode="json"))
+    stage = context.stage("action model", config=config.model_dump(mode="json", include={*ACTIONS}))
     stage.resume(action=action, adam=optimiser)
     with (
         threads(threads_for(1e9)),

@@ -33,7 +33,7 @@ from withhold.methods.clips.adversarial.step import (
 )
 from withhold.methods.clips.clip_watch import ClipWatch
 from withhold.methods.clips.epoch_pictures import EpochPictures
-from withhold.methods.clips.first_phases import learn_actions, learn_to_return
+from withhold.methods.clips.first_phases import RETURN, learn_actions, learn_to_return
 from withhold.methods.clips.frame_modifier import FrameModifier, FrameSettings
 from withhold.methods.clips.label_heads import majority
 from withhold.methods.clips.labelled_clips import LabelledClips, pixels
@@ -43,6 +43,8 @@ from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 STEPS = 400  # of the anonymiser, unless epochs are set
+# The settings that decide the phase of the privacy models.
+_PRIVATE = (*RETURN, "privacy_models", "privacy_frames", "privacy_rate", "privacy_epochs")
 # (step, rows of the batch, generator of the step's draws) to x' and what was measured.
 AnonymiserStep = Callable[[int, torch.Tensor, torch.Generator], tuple[SeenClips, Losses]]
 
@@ -105,7 +107,9 @@ def learn_private(
     players.start_optimisers(config)
     own = {name: part for name, part in players.parts.items() if name.startswith("privacy")}
     schedule = Schedule.of(len(data.train), config.batch, config.privacy_epochs, steps=200)
-    stage = context.stage("privacy models", config=config.model_dump(mode="json"))
+    stage = context.stage(
+        "privacy models", config=config.model_dump(mode="json", include={*_PRIVATE})
+    )
     stage.resume(**own)
     with (
         threads(threads_for(1e9)),

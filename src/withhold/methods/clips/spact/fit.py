@@ -16,7 +16,7 @@ from withhold.learn.nets.device import pick_device, threads, threads_for
 from withhold.learn.training import Schedule, seeded, set_rate, take_step
 from withhold.methods.clips.clip_watch import ClipWatch
 from withhold.methods.clips.epoch_pictures import EpochPictures
-from withhold.methods.clips.first_phases import learn_actions, learn_to_return
+from withhold.methods.clips.first_phases import RETURN, learn_actions, learn_to_return
 from withhold.methods.clips.frame_modifier import FrameModifier, FrameSettings
 from withhold.methods.clips.label_heads import majority
 from withhold.methods.clips.labelled_clips import LabelledClips, pixels
@@ -34,6 +34,16 @@ from withhold.records.dataset import Dataset
 from withhold.records.roles import Roles
 
 STEPS = 800  # unless epochs are set; half of them are the anonymiser's
+# The settings that decide the phase of the branch.
+_BRANCH = (
+    *RETURN,
+    "branch",
+    "branch_model",
+    "projection",
+    "temperature",
+    "branch_rate",
+    "branch_epochs",
+)
 
 
 class SpactModifier(FrameModifier):
@@ -101,7 +111,7 @@ def learn_branch(
     networks.start_optimisers(config)
     optimiser = networks.optimisers["branch_adam"]
     schedule = Schedule.of(len(data.train), config.batch, config.branch_epochs, steps=300)
-    stage = context.stage("branch", config=config.model_dump(mode="json"))
+    stage = context.stage("branch", config=config.model_dump(mode="json", include={*_BRANCH}))
     stage.resume(branch=networks.branch, adam=optimiser)
     with threads(threads_for(1e9)), context.progress.stage("branch", schedule.epochs) as bar:
         for epoch in stage.epochs(schedule.epochs, bar):
