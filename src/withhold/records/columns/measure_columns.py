@@ -15,6 +15,7 @@ from withhold.records.attribute import Attribute
 from withhold.records.columns.beside import tells_beside
 from withhold.records.columns.column_encoding import EncodedColumn, encode_column
 from withhold.records.columns.joint import tells_a_pair, with_joint
+from withhold.records.columns.people_together import tells_of_people
 from withhold.records.columns.rules import structural_reason, uncheckable
 from withhold.records.columns.tells import LEVEL, Telling, how_well_it_tells, is_copy
 from withhold.records.columns.together import columns_to_pair, tells_together
@@ -101,16 +102,25 @@ def measure_columns(
         for name, attribute in tells_beside(code, some, known, most=most).items():
             del open_[name]
             found[name] = Measured("together", f"reveals '{attribute}' together with the code")
+    alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
     if len(open_) > 1:
-        alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
         for name, told in tells_together(open_, joined, alone).items():
             if told is None:
                 why = "could not be checked: too many columns to try them in pairs"
                 found[name] = Measured("untried", why)
+                del open_[name]
                 continue
+            del open_[name]
             found[name] = Measured(
                 "together", f"{in_words(told)} together with other columns", told
             )
+    if whole is not None and len(open_) > 1:
+        for name, said in tells_of_people(open_, whole, alone).items():
+            if isinstance(said, str):
+                found[name] = Measured("untried", said)
+                continue
+            why = f"{in_words(said)} together with other columns in several records of one person"
+            found[name] = Measured("together", why, said)
     return found
 
 
