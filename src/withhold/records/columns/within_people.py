@@ -53,19 +53,14 @@ class PeopleSets:
             return cls(people, (), (), (), ())
         whole, single = [], []
         for attribute in single_labels(attributes):
-            known = np.flatnonzero(attribute.known)
-            if not len(known):
+            if not attribute.known.any():
                 continue
-            labels, agree = person_labels(attribute.codes[known], people[known])
-            of_people = is_of_people(attribute.codes[known], people[known])
-            names, first = np.unique(people[known], return_index=True)
-            if of_people and np.bincount(labels[first]).max() == 1:
-                continue  # it is the person: single records measure all that there is
-            if of_people:
-                place = np.minimum(np.searchsorted(names, people), len(names) - 1)
-                codes = np.where(names[place] == people, labels[first][place], -1)
-                whole.append(replace(attribute, codes=codes))
-            if not of_people or agree < AGREE:
+            labels = PersonLabels.of(attribute.codes, people)
+            if labels.identity:
+                continue  # single records measure all that there is
+            if labels.of_people:
+                whole.append(replace(attribute, codes=labels.codes))
+            if not labels.of_people or labels.agree < AGREE:
                 single.append(attribute)
         return cls(
             people,
@@ -89,6 +84,39 @@ class PeopleSets:
         tests = max(len(views) * len(self.whole) + len(beside) * len(self.single), 1)
         found = [_worst(attribute, views, tests) for attribute in self.whole]
         return found + [_worst(a, beside, tests, people=self.people) for a in self.single]
+
+
+@dataclass(frozen=True, eq=False)
+class PersonLabels:
+    """The commonest label of each record's person, codes (n,), -1 if none of the person is known.
+
+    agree: the share of labelled records that have it. of_people: whether the attribute is one of
+    people, with mistakes. identity: whether every person has a label of its own.
+    """
+
+    codes: Codes
+    agree: float
+    of_people: bool
+    identity: bool
+
+    @classmethod
+    def of(cls, codes: Codes, people: Codes) -> PersonLabels:
+        """Of the labels `codes` (n,), at least one of them known, and people (n,)."""
+        known = np.flatnonzero(codes >= 0)
+        values, own = np.unique(codes[known], return_inverse=True)
+        names, member = np.unique(people[known], return_inverse=True)
+        own, member = own.reshape(-1).astype(np.int64), member.reshape(-1).astype(np.int64)
+        pairs = len(np.unique(member * len(values) + own))
+        if pairs == len(values) == len(names):  # before a table of all people by all of them
+            return cls(codes, 1.0, of_people=True, identity=True)
+        label, agree = person_labels(own, member)
+        of_person = np.empty(len(names), np.int64)
+        of_person[member] = values[label]
+        of_people = is_of_people(own, member)
+        identity = of_people and len(np.unique(of_person)) == len(names)
+        place = np.minimum(np.searchsorted(names, people), len(names) - 1)
+        labels = np.where(names[place] == people, of_person[place], -1)
+        return cls(labels, agree, of_people, identity)
 
 
 def _worst(
