@@ -128,6 +128,19 @@ def test_columns_that_cannot_be_tried_are_left_out(monkeypatch: pytest.MonkeyPat
     assert "too few people" in found["c1"].reason
 
 
+def test_lists_of_people_who_have_one_record_among_the_first_are_unchecked() -> None:
+    """A sample has lists only for the records that have features; here nobody has two of them."""
+    world = World(200, 2)
+    order = np.concatenate([np.arange(0, world.n, 2), np.arange(1, world.n, 2)])
+    world.who, world.sex = world.who[order], world.sex[order]
+    lists = pa.array(world.rng.integers(0, 3, (world.n, 2)).tolist())
+    x = world.rng.standard_normal((200, 2)).astype(np.float32)
+    secret = Attribute("sex", "categorical", ("m", "f"), world.sex.astype(np.int64))
+    table = pa.table({"one": lists, "two": lists.take(pa.array(np.arange(world.n)[::-1]))})
+    found = measure_columns(table, [secret], x=x, groups=world.who, people=world.who)
+    assert {m.rule for m in found.values()} == {"unchecked"}
+
+
 @pytest.mark.parametrize("by_record", [False, True])
 @pytest.mark.parametrize("size", [2, 3])
 def test_statistics_do_not_depend_on_the_order_of_records(size: int, by_record: bool) -> None:

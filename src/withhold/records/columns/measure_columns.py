@@ -61,7 +61,8 @@ def measure_columns(
     records; code: (m,) their released codes, to which no column may add information.
     With `groups`, a column is tested on other records and also on other groups, because an attacker
     may know other records of the same people. With `people`, whose records these are, a column is
-    also tested on several records of one person together. Several attributes are also tested
+    also tested on several records of one person, alone and in pairs and triples; labels that differ
+    between them are guessed from a record beside the others. Several attributes are also tested
     jointly: a column may reveal neither of two, but whether they are equal.
     """
     joined = with_joint(attributes)
@@ -90,8 +91,9 @@ def measure_columns(
             units = None if groups is None else groups[first]
             sets = None if people is None else PeopleSets.of(labels, people[first])
         found[name] = _alone(shown, labels, units)
-        if found[name].harmless and sets is not None:
-            found[name] = _within_people(shown, sets) or found[name]
+        if found[name].harmless and sets is not None and whole is not None:
+            nobody = bool(whole.attributes) and not sets.attributes  # has several of these records
+            found[name] = _unchecked() if nobody else _within_people(shown, sets) or found[name]
         if found[name].harmless:
             open_[name] = encoded
     if code is not None and len(code):
@@ -231,7 +233,9 @@ def _within_people(encoded: EncodedColumn, whole: PeopleSets) -> Measured | None
     if tells:
         worst = max(tells, key=lambda t: t.accuracy)
         return Measured("tells", f"{in_words(worst)} from several records of one person", worst)
-    if any(t.doubt or not t.checked for t in found):
-        why = "could not be checked on whole people; name it with --keep to release it as it is"
-        return Measured("unchecked", why)
-    return None
+    return _unchecked() if any(t.doubt or not t.checked for t in found) else None
+
+
+def _unchecked() -> Measured:
+    why = "could not be checked on whole people; name it with --keep to release it as it is"
+    return Measured("unchecked", why)

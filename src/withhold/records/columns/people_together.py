@@ -13,7 +13,6 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from withhold.records.attribute import Attribute
 from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.power import smallest_gain
 from withhold.records.columns.set_statistics import SetColumn, most_statistics, statistics
@@ -44,7 +43,7 @@ def tells_of_people(
     or for the number of people, the last ones are left out.
     alone: {column: the p-value of what it reveals alone}.
     """
-    if not (people.whole or people.single):
+    if not people.attributes:
         return {}
     vary = {n: c for n, c in encoded.items() if c.codes.min() != c.codes.max()}
     allowed, why = _allowed(len(vary), people)
@@ -127,13 +126,10 @@ def _allowed(columns: int, people: PeopleSets) -> tuple[int, str]:
 def _unnoticed(columns: int, people: PeopleSets) -> Iterator[float]:
     """For each attribute, the gain in right guesses that a combination could have unnoticed."""
     level = min(_level(columns, size, people) for size in (2, 3))
-    for attribute in people.whole:
-        yield _gain(attribute.rows(people.sets[0][:, 0]), level)
-    for attribute in people.single:
-        yield _gain(
-            attribute.rows(max(people.single_sets, key=lambda s: s.size).reshape(-1)), level
-        )
-
-
-def _gain(attribute: Attribute, level: float) -> float:
-    return smallest_gain(int(attribute.known.sum()), attribute.majority, level)
+    rows = [sets[:, 0] for sets in people.sets]
+    single_rows = [sets.reshape(-1) for sets in people.single_sets]
+    for attributes, able in ((people.whole, rows), (people.single, single_rows)):
+        most = max(able, key=len, default=np.zeros(0, np.int64))
+        for attribute in attributes:
+            some = attribute.rows(most)
+            yield smallest_gain(int(some.known.sum()), some.majority, level)

@@ -36,8 +36,8 @@ class PeopleSets:
     whole: the attributes of people, each with the person's commonest label in every record, and
     sets: (p, r) for each r, to measure them. single: the attributes that differ between the records
     of a person, as they are, and single_sets to measure them; fewer people are enough for these. An
-    attribute of people with many mistakes is in both. None if nobody has several records.
-    people: (n,) whose each record is.
+    attribute of people with many mistakes is in both. There are none if nobody has several
+    records. people: (n,) whose each record is.
     """
 
     people: Codes
@@ -69,6 +69,11 @@ class PeopleSets:
             tuple(single),
             tuple(_sets(people, _PEOPLE)) if single else (),
         )
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """All attributes to measure."""
+        return self.whole + self.single
 
     def tells(self, encoded: EncodedColumn) -> list[Telling]:
         """What a column reveals of each attribute, on people whom the models have not seen.
