@@ -6,13 +6,15 @@ tells the sex in one record or in several, and both do not in one record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
 import numpy as np
 import numpy.typing as npt
 
+from withhold.records.attribute import Attribute
 from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.power import smallest_gain
 from withhold.records.columns.set_statistics import SetColumn, most_statistics, statistics
@@ -60,42 +62,51 @@ def _telling(
     left: dict[str, EncodedColumn], people: PeopleSets
 ) -> Iterator[tuple[tuple[str, ...], Telling]]:
     """The pairs and triples that reveal something. The caller removes columns from `left`."""
-    by_set = [
-        (sets, by_record, {n: SetColumn.of(c, sets, by_record=by_record) for n, c in left.items()})
-        for group, by_record in ((people.sets, False), (people.single_sets, True))
-        for sets in group
-    ]
+    by_set = [_Sets.of(sets, people, left, by_record=False) for sets in people.sets]
+    by_set += [_Sets.of(sets, people, left, by_record=True) for sets in people.single_sets]
     for size in (2, 3):
         level = _level(len(left), size, people)
         for names in combinations(list(left), size):
             if not set(names) <= set(left):
                 continue
-            found = [
-                told
-                for sets, by_record, columns in by_set
-                for told in _tellings([columns[n] for n in names], sets, by_record, people)
-                if told.chance < level
-            ]
+            found = [t for one in by_set for t in one.tellings(names) if t.chance < level]
             if found:
                 yield names, max(found, key=lambda t: t.accuracy)
 
 
-def _tellings(
-    columns: list[SetColumn], sets: Rows, by_record: bool, people: PeopleSets
-) -> Iterator[Telling]:
-    """What the statistics of some columns on sets (p, r) reveal, if they depend on an attribute."""
-    rows = sets.reshape(-1) if by_record else sets[:, 0]
-    screen = SCREEN_RECORDS if by_record else SCREEN
-    attributes = [a.rows(rows) for a in (people.single if by_record else people.whole)]
-    for codes in statistics(columns, by_record=by_record):
-        for attribute in attributes:
-            if not dependent([codes], attribute.codes, screen):
-                continue
-            view = EncodedColumn(codes[:, None].astype(np.float32), "number", codes)
-            units = people.people[rows] if by_record else None
-            told = how_well_it_tells(view, attribute, groups=units)
-            if told.checked:
-                yield told
+@dataclass(frozen=True, eq=False)
+class _Sets:
+    """Columns on sets of one size, and the labels of the sets or, if `by_record`, of the records.
+
+    units: (p * r,) whose each record is; None for sets, of which a person has one.
+    """
+
+    columns: Mapping[str, SetColumn]
+    attributes: Sequence[Attribute]
+    units: Codes | None
+    by_record: bool
+
+    @classmethod
+    def of(
+        cls, sets: Rows, people: PeopleSets, left: Mapping[str, EncodedColumn], *, by_record: bool
+    ) -> _Sets:
+        columns = {n: SetColumn.of(c, sets, by_record=by_record) for n, c in left.items()}
+        if by_record:
+            rows = sets.reshape(-1)
+            return cls(columns, [a.rows(rows) for a in people.single], people.people[rows], True)
+        return cls(columns, [a.rows(sets[:, 0]) for a in people.whole], None, False)
+
+    def tellings(self, names: Sequence[str]) -> Iterator[Telling]:
+        """What the statistics of some columns reveal, if they depend on an attribute."""
+        screen = SCREEN_RECORDS if self.by_record else SCREEN
+        for codes in statistics([self.columns[n] for n in names], by_record=self.by_record):
+            for attribute in self.attributes:
+                if not dependent([codes], attribute.codes, screen):
+                    continue
+                view = EncodedColumn(codes[:, None].astype(np.float32), "number", codes)
+                told = how_well_it_tells(view, attribute, groups=self.units)
+                if told.checked:
+                    yield told
 
 
 def _tests(size: int, people: PeopleSets) -> int:
