@@ -128,8 +128,8 @@ def decide(subject: Subject, wishes: Wishes) -> Decision:
     - Columns that the method made leave.
     - Suppressed columns and copies of them leave only with `keep_labels`.
     - Any other column leaves if it is named in `keep`, or if a measurement on these records finds
-      that it reveals nothing about any suppressed attribute: neither in one record nor, if a group
-      is named, in several records of one person.
+      that it reveals nothing about any suppressed attribute, alone or together with others: neither
+      in one record nor, if a group is named, in several records of one person.
     - If these records lack the labels to measure that, a column leaves if it revealed nothing in
       the fit and has only values that it had there.
     """

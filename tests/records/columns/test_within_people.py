@@ -96,7 +96,74 @@ def test_one_record_per_person_needs_no_second_measurement() -> None:
     assert measured(600, 1, told=False).harmless
 
 
-def test_an_attribute_that_differs_between_the_records_of_a_person_is_not_of_people() -> None:
+def _two_of(rng: np.random.Generator, people: int, rows: int) -> np.ndarray:
+    """Two rows of every person, (people * rows,) of bool."""
+    return np.concatenate([rng.permutation(np.arange(rows) < 2) for _ in range(people)])
+
+
+def rarer_ward(people: int, rows: int, *, told: bool, seed: int = 0) -> Measured:
+    """Two wards per person, the first in two of its rows. If `told`, it hurts in the rarer one.
+
+    Which ward is the rarer one is a coin, and two rows of every person hurt, so a row alone tells
+    nothing.
+    """
+    rng = np.random.default_rng([seed, 0xA2])
+    who = np.repeat(np.arange(people), rows)
+    hurts = _two_of(rng, people, rows)
+    rare = hurts if told else _two_of(rng, people, rows)
+    ward = rng.permutation(np.arange(people) % 2)[who] ^ rare
+    return _measure(ward, hurts.astype(np.int64), who, "category")
+
+
+@pytest.mark.parametrize(("people", "rows"), [(200, 6), (25, 10)])
+def test_a_label_of_rows_is_measured_beside_the_other_rows_of_the_person(
+    people: int, rows: int
+) -> None:
+    found = rarer_ward(people, rows, told=True)
+    assert found.rule == "tells"
+    assert found.told is not None
+    assert found.told.accuracy > 0.95
+
+
+def test_a_number_is_compared_with_the_other_numbers_of_the_person() -> None:
+    """It hurts on the two days with the highest pulse; people differ more than days do."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(300), 6)
+    day = rng.normal(size=(300, 6)).round(2)
+    hurts = (day.argsort(axis=1).argsort(axis=1) >= 4).astype(np.int64).reshape(-1)
+    pulse = day.reshape(-1) + rng.normal(0, 100, 300).round(2)[who]
+    found = _measure(pulse, hurts, who, "number", groups=False)
+    assert found.rule == "tells"
+    assert found.told is not None
+    assert found.told.accuracy > 0.9
+
+
+def test_a_label_of_rows_that_the_person_does_not_explain_is_no_alarm() -> None:
+    assert all(rarer_ward(200, 6, told=False, seed=seed).harmless for seed in range(10))
+
+
+def test_a_label_of_rows_with_too_few_people_is_unchecked() -> None:
+    """400 rows are enough for single rows, but only ten people have several."""
+    rng = np.random.default_rng(0)
+    who = np.append(np.arange(400), np.arange(10))
+    coin, hurts = rng.integers(0, 2, (2, len(who)))
+    assert _measure(coin, hurts, who, "category").rule == "unchecked"
+
+
+@pytest.mark.parametrize("wrong", [0.01, 0.04, 0.1])
+def test_wrong_labels_of_some_rows_do_not_end_the_measurement(wrong: float) -> None:
+    rng = np.random.default_rng(3)
+    who = np.repeat(np.arange(200), 6)
+    sex = rng.permutation(np.arange(200) % 2)[who]
+    ward = np.where(sex == 1, rng.integers(0, 2, 200)[who], rng.integers(0, 2, len(who)))
+    recorded = np.where(rng.random(len(who)) < wrong, 1 - sex, sex)
+    found = _measure(ward, recorded, who, "category")
+    assert found.rule == "tells"
+    assert found.told is not None
+    assert found.told.accuracy > 0.93
+
+
+def test_an_attribute_that_differs_between_the_records_of_a_person_may_be_harmless() -> None:
     rng = np.random.default_rng(0)
     who = np.repeat(np.arange(20), 30)
     coin, sex = rng.integers(0, 2, (2, len(who)))

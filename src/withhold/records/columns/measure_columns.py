@@ -15,6 +15,7 @@ from withhold.records.attribute import Attribute
 from withhold.records.columns.beside import tells_beside
 from withhold.records.columns.column_encoding import EncodedColumn, encode_column
 from withhold.records.columns.joint import tells_a_pair, with_joint
+from withhold.records.columns.people_together import tells_of_people
 from withhold.records.columns.rules import structural_reason, uncheckable
 from withhold.records.columns.tells import LEVEL, Telling, how_well_it_tells, is_copy
 from withhold.records.columns.together import columns_to_pair, tells_together
@@ -60,7 +61,8 @@ def measure_columns(
     records; code: (m,) their released codes, to which no column may add information.
     With `groups`, a column is tested on other records and also on other groups, because an attacker
     may know other records of the same people. With `people`, whose records these are, a column is
-    also tested on several records of one person together. Several attributes are also tested
+    also tested on several records of one person, alone and in pairs and triples; labels that differ
+    between them are guessed from a record beside the others. Several attributes are also tested
     jointly: a column may reveal neither of two, but whether they are equal.
     """
     joined = with_joint(attributes)
@@ -89,8 +91,9 @@ def measure_columns(
             units = None if groups is None else groups[first]
             sets = None if people is None else PeopleSets.of(labels, people[first])
         found[name] = _alone(shown, labels, units)
-        if found[name].harmless and sets is not None:
-            found[name] = _within_people(shown, sets) or found[name]
+        if found[name].harmless and sets is not None and whole is not None:
+            nobody = bool(whole.attributes) and not sets.attributes  # has several of these records
+            found[name] = _unchecked() if nobody else _within_people(shown, sets) or found[name]
         if found[name].harmless:
             open_[name] = encoded
     if code is not None and len(code):
@@ -101,16 +104,25 @@ def measure_columns(
         for name, attribute in tells_beside(code, some, known, most=most).items():
             del open_[name]
             found[name] = Measured("together", f"reveals '{attribute}' together with the code")
+    alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
     if len(open_) > 1:
-        alone = {n: t.chance for n in open_ if (t := found[n].told) is not None}
         for name, told in tells_together(open_, joined, alone).items():
             if told is None:
                 why = "could not be checked: too many columns to try them in pairs"
                 found[name] = Measured("untried", why)
+                del open_[name]
                 continue
+            del open_[name]
             found[name] = Measured(
                 "together", f"{in_words(told)} together with other columns", told
             )
+    if whole is not None and len(open_) > 1:
+        for name, said in tells_of_people(open_, whole, alone).items():
+            if isinstance(said, str):
+                found[name] = Measured("untried", said)
+                continue
+            why = f"{in_words(said)} together with other columns in several records of one person"
+            found[name] = Measured("together", why, said)
     return found
 
 
@@ -221,7 +233,9 @@ def _within_people(encoded: EncodedColumn, whole: PeopleSets) -> Measured | None
     if tells:
         worst = max(tells, key=lambda t: t.accuracy)
         return Measured("tells", f"{in_words(worst)} from several records of one person", worst)
-    if any(t.doubt or not t.checked for t in found):
-        why = "could not be checked on whole people; name it with --keep to release it as it is"
-        return Measured("unchecked", why)
-    return None
+    return _unchecked() if any(t.doubt or not t.checked for t in found) else None
+
+
+def _unchecked() -> Measured:
+    why = "could not be checked on whole people; name it with --keep to release it as it is"
+    return Measured("unchecked", why)

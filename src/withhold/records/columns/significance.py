@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 Units = npt.NDArray[np.int64]
+ROUNDING = 1e-12  # a gain this small is a rounding error, even if all units have it
 
 
 def chance_of_gain(gain: FloatArray, units: Units | None = None) -> float:
@@ -24,7 +25,7 @@ def chance_of_gain(gain: FloatArray, units: Units | None = None) -> float:
         wins, losses = int((gain > 0).sum()), int((gain < 0).sum())
         return float(binom.sf(wins - 1, wins + losses, 0.5)) if wins else 1.0
     n, mean = len(gain), float(gain.mean())
-    if n < 2 or mean <= 0:
+    if n < 2 or mean <= ROUNDING:
         return 1.0
     # If all units gain the same there is no spread; they still count as n findings, not infinity.
     spread = max(float(gain.std(ddof=1)), abs(mean) / np.sqrt(n))

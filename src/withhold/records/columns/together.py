@@ -72,7 +72,7 @@ def telling_sets(
             if not set(names) <= set(left):
                 continue
             for codes in _views(names, left, bins):
-                if tried > SETS and not any(_dependent(codes, y) for y in labels):
+                if tried > SETS and not any(dependent(codes, y, SCREEN) for y in labels):
                     continue
                 told = _worst(_joined(codes), attributes, seed)
                 if told is not None and told.chance < LEVEL / 3 / tried / 2:
@@ -112,8 +112,8 @@ def _cost(bins: Mapping[str, Codes], labels: Sequence[Codes], size: int) -> floa
     return float(sum(len(y) + np.prod(values) * k for y, k in zip(labels, classes, strict=True)))
 
 
-def _dependent(codes: Sequence[Codes], y: Codes) -> bool:
-    """Whether Pearson's chi-squared of the joined values and the classes is unlikely by chance."""
+def dependent(codes: Sequence[Codes], y: Codes, level: float) -> bool:
+    """Whether Pearson's chi-squared of the joined values and the classes has a p-value < level."""
     from scipy.special import chdtrc
 
     joint = np.zeros_like(codes[0])
@@ -131,7 +131,7 @@ def _dependent(codes: Sequence[Codes], y: Codes) -> bool:
     expected = rows[:, None] * (columns / len(y))
     freedom = (len(rows) - 1) * (len(columns) - 1)
     squared = float((np.square(counts) / expected).sum() - len(y))
-    return freedom > 0 and bool(chdtrc(freedom, squared) < SCREEN)
+    return freedom > 0 and bool(chdtrc(freedom, squared) < level)
 
 
 def _worst(encoded: EncodedColumn, attributes: Sequence[Attribute], seed: int) -> Telling | None:

@@ -16,42 +16,64 @@ from withhold.records.attribute import Attribute
 from withhold.records.columns.column_encoding import EncodedColumn
 from withhold.records.columns.guess import WIDEST
 from withhold.records.columns.joint import single_labels
+from withhold.records.columns.relative_to_person import relative_views
 from withhold.records.columns.tells import FEWEST, LEVEL, Telling, how_well_it_tells
-from withhold.records.record_sets import AGREE, SIZES, Rows, draw_sets, person_labels
+from withhold.records.record_sets import AGREE, SIZES, Rows, is_of_people, person_labels
 from withhold.records.set_features import describe_sets
 
 Codes = npt.NDArray[np.int64]
 # People are fewer than records, so their limit is coarser. With FEWEST people of two equal classes,
 # a column that names 28 points more than guessing is found in four of five cases.
-_GAIN = 0.3
+GAIN = 0.3
+_PEOPLE = 20  # the fewest people for a verdict on an attribute of single records
 
 
 @dataclass(frozen=True, eq=False)
 class PeopleSets:
     """One set of r records of each person who has so many, for up to three numbers r.
 
-    sets: (p, r) for each r. All sets of one r have the same size, so how many records a person has
-    tells nothing here. attributes: those that belong to people, with the person's label in every
-    record; none if nobody has several records, so that there is nothing to measure.
+    All sets of one r have the same size, so how many records a person has tells nothing here.
+    whole: the attributes of people, each with the person's commonest label in every record, and
+    sets: (p, r) for each r, to measure them. single: the attributes that differ between the records
+    of a person, as they are, and single_sets to measure them; fewer people are enough for these. An
+    attribute of people with many mistakes is in both. There are none if nobody has several
+    records. people: (n,) whose each record is.
     """
 
-    attributes: tuple[Attribute, ...]
+    people: Codes
+    whole: tuple[Attribute, ...]
     sets: tuple[Rows, ...]
+    single: tuple[Attribute, ...]
+    single_sets: tuple[Rows, ...]
 
     @classmethod
     def of(cls, attributes: Sequence[Attribute], people: Codes) -> PeopleSets:
         """The sets of `people` (n,), for the labels of the same records."""
-        records = np.unique(people, return_counts=True)[1]
-        several = records[records > 1]
-        theirs = [_of_people(a, people) for a in single_labels(attributes)]
-        if not len(several):
-            return cls((), ())
-        # All of these people have two records, half have the median; the largest sets tell most.
-        median = int(np.median(several))
-        able = [r for r in sorted({2, median, *SIZES}) if (records >= r).sum() >= FEWEST]
-        sizes = {2, max(r for r in able if r <= median), able[-1]} if able else set()
-        sets = tuple(_one_of_each(people, r) for r in sorted(sizes))
-        return cls(tuple(a for a in theirs if a is not None), sets)
+        if len(np.unique(people)) == len(people):
+            return cls(people, (), (), (), ())
+        whole, single = [], []
+        for attribute in single_labels(attributes):
+            if not attribute.known.any():
+                continue
+            labels = PersonLabels.of(attribute.codes, people)
+            if labels.identity:
+                continue  # single records measure all that there is
+            if labels.of_people:
+                whole.append(replace(attribute, codes=labels.codes))
+            if not labels.of_people or labels.agree < AGREE:
+                single.append(attribute)
+        return cls(
+            people,
+            tuple(whole),
+            tuple(_sets(people, FEWEST)) if whole else (),
+            tuple(single),
+            tuple(_sets(people, _PEOPLE)) if single else (),
+        )
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """All attributes to measure."""
+        return self.whole + self.single
 
     def tells(self, encoded: EncodedColumn) -> list[Telling]:
         """What a column reveals of each attribute, on people whom the models have not seen.
@@ -59,15 +81,66 @@ class PeopleSets:
         `tells` is None, or there is a `doubt`, if there are too few people for a verdict.
         """
         views = [(sets[:, 0], view) for sets in self.sets for view in _views(encoded, sets)]
-        tests = max(len(views) * len(self.attributes), 1)
-        return [_worst(attribute, views, tests) for attribute in self.attributes]
+        beside = [
+            (sets.reshape(-1), view)
+            for sets in self.single_sets
+            for view in relative_views(encoded, sets)
+        ]
+        tests = max(len(views) * len(self.whole) + len(beside) * len(self.single), 1)
+        found = [_worst(attribute, views, tests) for attribute in self.whole]
+        return found + [_worst(a, beside, tests, people=self.people) for a in self.single]
+
+
+@dataclass(frozen=True, eq=False)
+class PersonLabels:
+    """The commonest label of each record's person, codes (n,), -1 if none of the person is known.
+
+    agree: the share of labelled records that have it. of_people: whether the attribute is one of
+    people, with mistakes. identity: whether every person has a label of its own.
+    """
+
+    codes: Codes
+    agree: float
+    of_people: bool
+    identity: bool
+
+    @classmethod
+    def of(cls, codes: Codes, people: Codes) -> PersonLabels:
+        """Of the labels `codes` (n,), at least one of them known, and people (n,)."""
+        known = np.flatnonzero(codes >= 0)
+        values, own = np.unique(codes[known], return_inverse=True)
+        names, member = np.unique(people[known], return_inverse=True)
+        own, member = own.reshape(-1).astype(np.int64), member.reshape(-1).astype(np.int64)
+        pairs = len(np.unique(member * len(values) + own))
+        if pairs == len(values) == len(names):  # before a table of all people by all of them
+            return cls(codes, 1.0, of_people=True, identity=True)
+        label, agree = person_labels(own, member)
+        of_person = np.empty(len(names), np.int64)
+        of_person[member] = values[label]
+        of_people = is_of_people(own, member)
+        identity = of_people and len(np.unique(of_person)) == len(names)
+        place = np.minimum(np.searchsorted(names, people), len(names) - 1)
+        labels = np.where(names[place] == people, of_person[place], -1)
+        return cls(labels, agree, of_people, identity)
 
 
 def _worst(
-    attribute: Attribute, views: Sequence[tuple[Rows, EncodedColumn]], tests: int
+    attribute: Attribute,
+    views: Sequence[tuple[Rows, EncodedColumn]],
+    tests: int,
+    *,
+    people: Codes | None = None,
 ) -> Telling:
-    """The view that reveals most of an attribute, with its p-value after `tests` tests."""
-    told = [how_well_it_tells(view, attribute.rows(of), gain=_GAIN) for of, view in views]
+    """The view that reveals most of an attribute, with its p-value after `tests` tests.
+
+    people (n,): if the views are of single records, whose they are.
+    """
+    told = [
+        how_well_it_tells(
+            view, attribute.rows(of), groups=None if people is None else people[of], gain=GAIN
+        )
+        for of, view in views
+    ]
     checked = [t for t in told if t.checked]
     if not checked:
         nothing = float("nan")
@@ -95,24 +168,14 @@ def _views(encoded: EncodedColumn, sets: Rows) -> Iterator[EncodedColumn]:
     yield EncodedColumn(told, "set", order)
 
 
-def _one_of_each(people: Codes, r: int) -> Rows:
-    """One set (p, r) of every person with r records or more."""
-    sets, owner = draw_sets(people, r, seed=0)
-    return sets[np.unique(owner, return_index=True)[1]]
-
-
-def _of_people(attribute: Attribute, people: Codes) -> Attribute | None:
-    """The attribute with the label of the person in every record; None if it is not of people.
-
-    It is not if it differs between the records of a person, or if it is the person itself.
-    """
-    known = np.flatnonzero(attribute.known)
-    if not len(known):
-        return None
-    label, agree = person_labels(attribute.codes[known], people[known])
-    names, first = np.unique(people[known], return_index=True)
-    if agree < AGREE or np.bincount(label[first]).max() == 1:
-        return None
-    place = np.minimum(np.searchsorted(names, people), len(names) - 1)
-    codes = np.where(names[place] == people, label[first][place], -1)
-    return replace(attribute, codes=codes)
+def _sets(people: Codes, fewest: int) -> Iterator[Rows]:
+    """Sets (p, r) of every person with r records, for the numbers r that `fewest` people have."""
+    records = np.unique(people, return_counts=True)[1]
+    # All people with several records have two, half have the median; the largest sets tell most.
+    median = int(np.median(records[records > 1]))
+    able = [r for r in sorted({2, median, *SIZES}) if (records >= r).sum() >= fewest]
+    sizes = {2, max(r for r in able if r <= median), able[-1]} if able else set()
+    order = np.lexsort((np.random.default_rng([0, 0x11]).random(len(people)), people))
+    first = np.cumsum(records) - records
+    for r in sorted(sizes):
+        yield order[first[records >= r][:, None] + np.arange(r)]
