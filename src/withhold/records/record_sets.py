@@ -100,15 +100,34 @@ def is_of_people(codes: Rows, people: Rows) -> bool:
     It is if the other records of a person name the label of a record clearly better than guessing:
     a third of what guessing leaves. People with one record say nothing.
     """
-    _, member = np.unique(people, return_inverse=True)
-    counts = contingency(member, codes)
-    several = np.flatnonzero((counts.sum(axis=1)[member] > 1) & (codes >= 0))
-    if not len(several):
+    known = np.flatnonzero(codes >= 0)
+    names, member = np.unique(people[known], return_inverse=True)
+    own, classes = codes[known], np.int64(codes.max(initial=0) + 1)
+    pairs, place, count = np.unique(
+        member.reshape(-1) * classes + own, return_inverse=True, return_counts=True
+    )
+    whose, mine = pairs // classes, count[place.reshape(-1)]
+    first, second = _two_highest(whose, count, len(names))
+    others = np.where(mine == first[member], second[member], first[member])
+    # Of labels that are as common among the other records, one is guessed.
+    steps = np.int64(count.max(initial=0) + 1)
+    values, alike = np.unique(whose * steps + count, return_counts=True)
+    wanted = member.reshape(-1) * steps + mine - 1
+    at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+    ties = np.where(values[at] == wanted, alike[at], 0)
+    several = np.bincount(whose, count, len(names))[member] > 1
+    right = np.where(mine - 1 >= others, 1 / (1 + np.where(mine - 1 == others, ties, 0)), 0.0)
+    if not several.any():
         return False
-    own, place = codes[several], np.arange(len(several))
-    others = counts[member[several]].astype(np.int64)
-    others[place, own] -= 1
-    most = others.max(axis=1)
-    right = (others[place, own] == most) / (others == most[:, None]).sum(axis=1)
-    guess = np.bincount(own).max() / len(own)
+    right, guess = right[several], np.bincount(own[several]).max() / int(several.sum())
     return bool(right.mean() >= guess + (1 - guess) / 3)
+
+
+def _two_highest(whose: Rows, count: Rows, people: int) -> tuple[Rows, Rows]:
+    """The two highest counts of each person (p,), 0 for the second if there is only one."""
+    order = np.lexsort((-count, whose))
+    starts = np.searchsorted(whose[order], np.arange(people))
+    sizes = np.bincount(whose, minlength=people)
+    first = count[order][starts]
+    second = count[order][np.minimum(starts + 1, len(order) - 1)]
+    return first, np.where(sizes > 1, second, 0)
