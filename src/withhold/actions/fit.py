@@ -13,14 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from withhold.actions.earlier_fit import earlier_bundle
 from withhold.actions.engine_options import EngineOptions
 from withhold.actions.fit_checks import check_finite, check_roles, checked_seed
 from withhold.actions.fit_data import read_data, read_given, warn_of_memory
 from withhold.actions.request import DataOptions, Opening, Request
 from withhold.actions.run_figures import log_bundle, log_epoch
-from withhold.bundle.bundle import Bundle, describe, load_bundle, save_bundle
-from withhold.bundle.bundle_files import bundle_digest, check_place, is_bundle, tidy_place
-from withhold.bundle.described_input import describe_input
+from withhold.bundle.bundle import Bundle, describe, save_bundle
+from withhold.bundle.bundle_files import bundle_digest, check_place, tidy_place
 from withhold.bundle.fit_membership import FitMembership
 from withhold.certificate.certify_bundle import certify
 from withhold.certificate.claim_wording import headline
@@ -167,7 +167,7 @@ def _fitted(
 ) -> Bundle:
     """The bundle at `target`: an earlier one of the same fit, or a new one."""
     work = target.with_name(f"{target.name}.partial")
-    bundle = _earlier(target, dataset, roles, request, chosen, secret)
+    bundle = earlier_bundle(target, dataset, roles, request, chosen, secret)
     if bundle is not None:
         for entry in bundle.history:
             log_epoch(logs, entry)
@@ -287,32 +287,3 @@ def _with_certificate(bundle: Bundle, dataset: Dataset, progress: Progress) -> B
         return bundle
     progress.say(headline(certificate))
     return replace(bundle, certificate=certificate.to_dict())
-
-
-def _earlier(
-    target: Path,
-    dataset: Dataset,
-    roles: Roles,
-    request: FitRequest,
-    config: BaseModel,
-    key: bytes | None,
-) -> Bundle | None:
-    """The existing bundle if it is of this same fit; another one is refused without overwrite."""
-    if not is_bundle(target) or request.overwrite:
-        return None
-    try:
-        old = load_bundle(target, key=key)
-        described = describe_input(dataset, roles, old.modifier.key)
-        same = (
-            (old.method, old.seed) == (request.method, request.seed)
-            and old.config == config.model_dump(mode="json")
-            and old.roles == roles
-            and old.input | {"name": ""} == described | {"name": ""}
-        )
-    except UserError:
-        same = False
-    if not same:
-        raise UserError(
-            f"{target} holds a bundle of another fit; choose another -o, or add --overwrite"
-        )
-    return old

@@ -72,7 +72,7 @@ def test_the_bundle_is_that_of_this_process(place: Path, scores: str) -> None:
     local = files_of(place, f"{scores}-local", None, scores)
     assert files_of(place, f"{scores}-sent", sent, scores) == local
     # At least one pass to balance, one to draw and two for the code vectors, three blocks each.
-    assert {"ShareSums", "DrawnCodes", "_SumsOfPeople", "_ClippedSums"} <= set(sent.blocks)
+    assert {"ShareSums", "CodeDraws", "_SumsOfPeople", "_ClippedSums"} <= set(sent.blocks)
     assert set(sent.blocks.values()) == {3}
 
 

@@ -22,7 +22,7 @@ from withhold.methods.channel import IntArray
 from withhold.methods.features.codebook.learner import FEWEST
 from withhold.methods.features.codebook.reader import Reader
 from withhold.methods.features.exact.exact_balance import ExactBalance, balance_by
-from withhold.methods.features.exact.passes import Block, passed, passed_in_memory
+from withhold.methods.features.exact.passes import RecordBlock, passed, passed_in_memory
 from withhold.records.attribute import Attribute
 from withhold.records.streamed import StreamedDataset
 
@@ -107,7 +107,7 @@ class AllRecords:
             return {n: a.rows(np.arange(rows.start, rows.stop)) for n, a in labels.items()}
 
         with progress.stage(f"drawing {len(made.codes):,} codes", len(drawn)) as bar:
-            for rows, found in passed(DrawnCodes(made), self.dataset, own):
+            for rows, found in passed(CodeDraws(made), self.dataset, own):
                 drawn[rows] = found
                 bar.advance(len(found))
         return drawn
@@ -125,7 +125,7 @@ class ShareSums:
     class_of_cell: Tensor
 
     @torch.inference_mode()
-    def __call__(self, block: Block[IntArray]) -> Sums:
+    def __call__(self, block: RecordBlock[IntArray]) -> Sums:
         """The cells that occur in a block, the records of each, and their sums."""
         x, cell = torch.from_numpy(block.x), torch.from_numpy(block.own)
         here, member, records = cell.unique(return_inverse=True, return_counts=True)
@@ -144,12 +144,12 @@ class ShareSums:
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnCodes:
+class CodeDraws:
     """The code of each record of a block, by its features, labels and number."""
 
     made: ExactModifier
 
-    def __call__(self, block: Block[dict[str, Attribute]]) -> npt.NDArray[np.int32]:
+    def __call__(self, block: RecordBlock[dict[str, Attribute]]) -> npt.NDArray[np.int32]:
         """The codes (m,) as small numbers."""
         drawn = np.empty(len(block.x), np.int32)
         for at in range(0, len(drawn), _DRAWN):

@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
-class Block(Generic[Own]):
+class RecordBlock(Generic[Own]):
     """Features (m, d) of some records, what else is known of each, and the row of the first."""
 
     x: FloatArray
@@ -35,7 +35,7 @@ class Block(Generic[Own]):
 
 
 def passed(
-    work: Callable[[Block[Own]], Made], dataset: StreamedDataset, own: Callable[[slice], Own]
+    work: Callable[[RecordBlock[Own]], Made], dataset: StreamedDataset, own: Callable[[slice], Own]
 ) -> Iterator[tuple[slice, Made]]:
     """(rows, work(block)) of all blocks of a file, in their order.
 
@@ -44,10 +44,10 @@ def passed(
     """
     done: deque[slice] = deque()
 
-    def blocks() -> Iterator[Block[Own]]:
+    def blocks() -> Iterator[RecordBlock[Own]]:
         for rows, x in dataset.blocks():
             done.append(rows)
-            yield Block(x, own(rows), rows.start)
+            yield RecordBlock(x, own(rows), rows.start)
 
     spread = dataset.spread
     made = _on_threads(work, blocks()) if spread is None else spread(_OneThread(work), blocks())
@@ -55,10 +55,12 @@ def passed(
         yield done.popleft(), found
 
 
-def passed_in_memory(work: Callable[[Block[Any]], Made], x: FloatArray, own: Any) -> Iterator[Made]:
+def passed_in_memory(
+    work: Callable[[RecordBlock[Any]], Made], x: FloatArray, own: Any
+) -> Iterator[Made]:
     """work(block) of records in memory, (n, d) and (n,), in blocks as those of a file."""
     starts = range(0, len(x), ROWS)
-    return _on_threads(work, (Block(x[i : i + ROWS], own[i : i + ROWS], i) for i in starts))
+    return _on_threads(work, (RecordBlock(x[i : i + ROWS], own[i : i + ROWS], i) for i in starts))
 
 
 def _on_threads(work: Callable[[Any], Made], blocks: Iterable[Any]) -> Iterator[Made]:
@@ -78,8 +80,8 @@ def _on_threads(work: Callable[[Any], Made], blocks: Iterable[Any]) -> Iterator[
 class _OneThread(Generic[Own, Made]):
     """The work as a worker does it: the number of threads decides the last bits of sums."""
 
-    work: Callable[[Block[Own]], Made]
+    work: Callable[[RecordBlock[Own]], Made]
 
-    def __call__(self, block: Block[Own]) -> Made:
+    def __call__(self, block: RecordBlock[Own]) -> Made:
         with threads(1):
             return self.work(block)

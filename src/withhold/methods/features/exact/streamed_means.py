@@ -10,7 +10,7 @@ import numpy.typing as npt
 from withhold.core.progress import Stage
 from withhold.methods.channel import IntArray
 from withhold.methods.features.codebook.robust import MOST, fair_weights, limits
-from withhold.methods.features.exact.passes import Block, passed
+from withhold.methods.features.exact.passes import RecordBlock, passed
 from withhold.methods.modifier import FloatArray
 from withhold.records.streamed import StreamedDataset
 
@@ -79,7 +79,7 @@ class _SumsOfPeople:
     """Sums over the records of some people, and over all records of a block."""
 
     def __call__(
-        self, block: Block[IntArray]
+        self, block: RecordBlock[IntArray]
     ) -> tuple[IntArray, FloatArray, IntArray, FloatArray64]:
         """The places of the people (m,), their sums (m, d) and records (m,), and the sum of all.
 
@@ -101,7 +101,7 @@ class _ClippedSums:
     high: FloatArray
 
     def __call__(
-        self, block: Block[tuple[IntArray, FloatArray64 | None]]
+        self, block: RecordBlock[tuple[IntArray, FloatArray64 | None]]
     ) -> tuple[IntArray, FloatArray64, FloatArray64]:
         """The codes that occur (m,), their sums (m, d) and their weights (m,).
 
