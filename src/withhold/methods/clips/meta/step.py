@@ -10,10 +10,13 @@ sets are never in memory together.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from withhold.learn.second_gradients import SecondGradients
 from withhold.methods.clips.adversarial.step import ClipPlayers, ClipTask, Losses, objective, update
 from withhold.methods.clips.meta.config import MetaConfig
 from withhold.methods.clips.networks import Frames, frozen
@@ -40,7 +43,8 @@ def meta_gradient(
     second = config.order == "second" and not joint
     # Gradients by the weights of the readers would be computed twice and thrown away.
     with frozen(players.action, *players.privacy):
-        loss, _, found = objective(players, with_weights(network, weights), support, config)
+        with SecondGradients() if second else nullcontext():
+            loss, _, found = objective(players, with_weights(network, weights), support, config)
         g_s = torch.autograd.grad(loss, [*weights.values()], create_graph=second)
         moved = weights
         if not joint:
