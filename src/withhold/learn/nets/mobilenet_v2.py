@@ -76,7 +76,7 @@ def _conv(inputs: int, outputs: int, size: int, *, stride: int = 1, groups: int 
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, size, stride, size // 2, groups=groups, bias=False),
         nn.BatchNorm2d(outputs),
-        nn.ReLU6(inplace=True),
+        nn.ReLU6(),  # in place, autograd would first copy its input
     )
 
 
